@@ -17,7 +17,7 @@ from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
 from ..runtime.team import sharing
 from ..stages.fields import rebuilt
-from .catalogue.strategies import from_columns, strategy_flow
+from .catalogue.strategies import STRATEGIES, from_columns, strategy_flow
 from .execute import execute, forest_ids
 from .partitions import fingerprint_input, num_chunks, sized, split
 from .plan import Candidates, Request, plan
@@ -201,7 +201,7 @@ def _flow(request: Request, decided: Plan) -> Dataflow:
 def _initial_fields(source: EdgeSource, solver: Solver, decided: Plan) -> dict[str, Any]:
     """Return the fields of the whole graph that exist before the first step of any strategy."""
     num_vertices, num_edges, first = source.num_vertices or 0, source.num_edges, source.first_id
-    can_rescan = decided.strategy == "two-scan"
+    can_rescan = STRATEGIES[decided.strategy].rescans
     return {
         "num_vertices": num_vertices,
         "num_edges": num_edges,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..primitives import suggest_gpu
-from .catalogue.strategies import SCANNING, STRATEGIES
+from .catalogue.strategies import STRATEGIES
 from .streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, rounds_bytes, tiles_bytes
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ class Request:
         options, graph = self.options, self.graph
         count = options.partitions
         if count is None:
-            is_single = options.strategy in ("whole", "fold")
+            known = STRATEGIES.get(options.strategy)
+            is_single = known is not None and known.is_single
             count = 1 if is_single else graph.num_chunks or self.scheduler.workers
         return max(1, min(count, graph.num_edges))
 
@@ -251,12 +252,12 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
         _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
     _check_strategy(request, strategy)
     backend, pipeline = request.backend, request.candidates.pipeline
-    if strategy not in SCANNING:
+    if not STRATEGIES[strategy].scans:
         pipeline = request.candidates.in_memory(backend, edges)
     advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"
     unbounded = Plan(
         strategy,
-        1 if strategy == "fold" else request.partitions,
+        1 if STRATEGIES[strategy].is_single else request.partitions,
         reason=reason,
         scheduler=scheduler.name,
         algorithm=pipeline.name,
@@ -266,7 +267,9 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     )
     if strategy == "tiles":
         return _tiled(unbounded, request)
-    is_bounded = strategy in SCANNING or (strategy == "iterate" and _reduces_first(request))
+    if strategy == "iterate" and not _reduces_first(request):
+        return unbounded
+    is_bounded = STRATEGIES[strategy].is_bounded
     return _bounded(unbounded, request, rates or Rates()) if is_bounded else unbounded
 
 
@@ -287,14 +290,15 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     """Return the plan completed by the number of edges that each task may hold."""
     graph, scheduler, bound = request.graph, request.scheduler, request.bound
     strategy, partitions = unbounded.strategy, unbounded.partitions
-    scans = ScanMemory(graph, strategy, partitions, request.options.split_every, scheduler)
+    rescans, split_every = STRATEGIES[strategy].rescans, request.options.split_every
+    scans = ScanMemory(graph, strategy, rescans, partitions, split_every, scheduler)
     if bound is None and scheduler.worker_memory is not None:
         bound = max(scheduler.worker_memory, scans.least_memory)  # this limit never refuses a run
     is_device = bound is not None and bound != request.options.bound
     option = "two thirds of the GPU's free memory: " if is_device else "memory="
     capacity = scans.capacity(bound, option)
-    light = num_light(graph, capacity, partitions) if strategy == "two-scan" else 0
-    known = graph.num_edges < sys.maxsize and strategy in SCANNING
+    light = num_light(graph, capacity, partitions) if rescans else 0
+    known = graph.num_edges < sys.maxsize and STRATEGIES[strategy].scans
     taken = scans.tasks * scans.memory(min(capacity, graph.num_edges))
     return replace(
         unbounded,
@@ -323,7 +327,7 @@ def _check(request: Request) -> None:
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))
         raise OptionError(f"strategy {strategy!r} is not available; choose from: {known}")
-    if strategy in ("whole", "fold") and partitions > 1:
+    if strategy != "auto" and STRATEGIES[strategy].is_single and partitions > 1:
         raise OptionError(f"strategy {strategy!r} has one partition, not {partitions}")
     once = "a graph that can be read only once"
     if request.graph.is_read_once and (strategy not in ("auto", "fold") or partitions > 1):
@@ -334,14 +338,14 @@ def _check(request: Request) -> None:
 
 def _check_strategy(request: Request, strategy: str) -> None:
     """Refuse options that the strategy does not support."""
-    options, problem = request.options, ""
-    if strategy == "tiles" and request.graph.tiles_leave is None:
+    options, problem, chosen = request.options, "", STRATEGIES[strategy]
+    if chosen.needs_grid and request.graph.tiles_leave is None:
         problem = "needs a graph of mstflow.grid with its weights; choose another"
-    elif request.candidates.gives_fields and strategy not in ("whole", "iterate"):
+    elif request.candidates.gives_fields and not chosen.gives_fields:
         problem = "gives only the field 'forest'; choose whole or iterate"
-    elif options.checkpoint is not None and strategy not in SCANNING:
+    elif options.checkpoint is not None and not chosen.scans:
         problem = "does not support checkpoint=; choose another"
-    elif options.bound is not None and strategy == "whole":
+    elif options.bound is not None and not chosen.is_bounded:
         problem = "holds all edges and does not support memory=; choose another"
     if problem:
         raise OptionError(f"strategy {strategy!r} {problem}")

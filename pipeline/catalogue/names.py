@@ -11,7 +11,7 @@ from ..plan import Candidates
 from . import algorithms as folder
 from .points.boruvka_blocks import boruvka_blocks, choose_for_points
 from .points.boruvka_points import boruvka_points
-from .strategies import SCANNING, STRATEGIES, strategy_flow
+from .strategies import STRATEGIES, strategy_flow
 
 #: The default with kernels, the default on NumPy, and the default on NumPy for few edges.
 DEFAULT, ON_NUMPY, ON_FEW_EDGES = "filter-kruskal", "filter-boruvka", "kruskal"
@@ -86,4 +86,4 @@ def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
     OptionError
         If the strategy or the algorithm is unknown.
     """
-    return SCANNING[name] if name in SCANNING else strategy_flow(name, algorithm(algorithm_name))
+    return strategy_flow(name, algorithm(algorithm_name))

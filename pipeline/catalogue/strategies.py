@@ -15,7 +15,7 @@ is `edges`; a strategy is a `Dataflow` whose input is the graph.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ...errors import OptionError
@@ -107,13 +107,44 @@ two_scan = _scanning(
     Loop(scan.join_fragments, scan.raise_limit, *_SCAN, until=scan.nothing_left_out),
 )
 
-SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
-STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
 
-_SUMMARIES = {
-    "whole": "load the edges, and run {} on one partition",
-    "iterate": "load the edges, and run {} on all partitions",
-    "tiles": "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
+class Strategy(NamedTuple):
+    """A strategy, and which runs it supports. The planner decides by these properties."""
+
+    #: Its stages if it scans the graph; otherwise a template of its summary, for an algorithm.
+    flow: Dataflow | str
+    #: Whether later scans take the edges that a scan skips.
+    rescans: bool = False
+    #: Whether it has only one partition.
+    is_single: bool = False
+    #: Whether it supports a bound on memory.
+    is_bounded: bool = True
+    #: Whether it returns other fields than the forest.
+    gives_fields: bool = False
+    #: Whether it needs a graph of `mstflow.grid`.
+    needs_grid: bool = False
+
+    @property
+    def scans(self) -> bool:
+        """Whether it scans the graph, and so keeps checkpoints."""
+        return isinstance(self.flow, Dataflow)
+
+
+STRATEGIES = {
+    "whole": Strategy(
+        "load the edges, and run {} on one partition",
+        is_single=True,
+        is_bounded=False,
+        gives_fields=True,
+    ),
+    "fold": Strategy(fold, is_single=True),
+    "tree": Strategy(tree),
+    "two-scan": Strategy(two_scan, rescans=True),
+    "iterate": Strategy("load the edges, and run {} on all partitions", gives_fields=True),
+    "tiles": Strategy(
+        "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
+        needs_grid=True,
+    ),
 }
 
 #: The fields that exist before the first step of a pipeline.
@@ -136,15 +167,15 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 
 def strategy_flow(strategy: str, pipeline: Dataflow, *, holds_forests: bool = False) -> Dataflow:
     """Return a strategy; if it loads the partitions, it then runs the pipeline on them."""
-    if strategy in SCANNING:
-        return SCANNING[strategy]
     if strategy not in STRATEGIES:
         raise OptionError(
             f"strategy {strategy!r} is not known; choose from: {', '.join(STRATEGIES)}"
         )
+    flow = STRATEGIES[strategy].flow
+    if isinstance(flow, Dataflow):
+        return flow
     first = _TILES if strategy == "tiles" else _LOAD_FORESTS if holds_forests else _LOAD
-    summary = _SUMMARIES[strategy].format(pipeline.name)
-    return _extended(pipeline, strategy, summary, "source", first)
+    return _extended(pipeline, strategy, flow.format(pipeline.name), "source", first)
 
 
 def _extended(

@@ -68,14 +68,11 @@ class ScanMemory:
 
     graph: GraphFacts
     strategy: str
+    #: Whether a later scan may select edges that an earlier scan skipped.
+    can_rescan: bool
     partitions: int
     split_every: int
     scheduler: Workers
-
-    @property
-    def can_rescan(self) -> bool:
-        """Whether a later scan may select edges that an earlier scan skipped."""
-        return self.strategy == "two-scan"
 
     @property
     def tasks(self) -> int:

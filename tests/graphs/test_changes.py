@@ -221,7 +221,7 @@ TRUNCATING = """
     options = [{}, {"strategy": "fold"}, {"memory": "1GB"}, {"algorithm": "kruskal"}][seed % 4]
     for name in "uvw":
         dtype = np.float32 if name == "w" else np.int32
-        np.save(folder / f"{name}.npy", rng.integers(0, 20_000, 400_000).astype(dtype))
+        np.save(folder / f"{name}.npy", rng.integers(0, 20_000, 100_000).astype(dtype))
     stopped = threading.Event()
     mstflow.minimum_spanning_forest(folder, **options)  # kernels are loaded
     started = time.perf_counter()
@@ -232,10 +232,10 @@ TRUNCATING = """
         for _ in range(12):
             time.sleep(rng.random() * seconds)
             for name in "uvw":
-                os.truncate(folder / f"{name}.npy", int(rng.integers(0, 1_600_000)))
+                os.truncate(folder / f"{name}.npy", int(rng.integers(0, 400_000)))
             time.sleep(rng.random() * seconds)
             for name in "uvw":
-                os.truncate(folder / f"{name}.npy", 1_600_128)
+                os.truncate(folder / f"{name}.npy", 400_128)
         stopped.set()
 
     threading.Thread(target=truncate).start()

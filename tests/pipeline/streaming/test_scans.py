@@ -11,7 +11,7 @@ from mstflow import EdgeList, backends
 from mstflow.errors import MemoryBoundError
 from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.catalogue.strategies import SCANNING
+from mstflow.pipeline.catalogue.strategies import STRATEGIES
 from mstflow.pipeline.options import parse_bytes
 from mstflow.pipeline.plan import edges_taken, num_light
 from mstflow.pipeline.schedulers.scheduler import Workers
@@ -223,7 +223,7 @@ def test_sizes():
 
 
 @given(
-    strategy=st.sampled_from([*SCANNING, "iterate"]),
+    strategy=st.sampled_from(["fold", "tree", "two-scan", "iterate"]),
     partitions=st.integers(1, 40),
     split_every=st.integers(2, 5),
     edges=st.integers(0, 10**8),
@@ -232,7 +232,14 @@ def test_sizes():
 )
 def test_held_edges_fit_the_bound(strategy, partitions, split_every, edges, spare, is_cluster):
     where = Workers(workers=3, task_threads=2, is_cluster=is_cluster)
-    scans = ScanMemory(GraphFacts(10**6, edges), strategy, partitions, split_every, where)
+    scans = ScanMemory(
+        GraphFacts(10**6, edges),
+        strategy,
+        STRATEGIES[strategy].rescans,
+        partitions,
+        split_every,
+        where,
+    )
     memory = scans.least_memory + spare
     held = scans.capacity(memory)
     assert scans.tasks * scans.memory(held) <= memory
