@@ -39,7 +39,7 @@ def solve(parser: argparse.ArgumentParser) -> None:
     _add_choice(parser, "--algorithm", _Names("algorithm", NAMES))
     _add_choice(parser, "--backend", _Names("backend", BACKENDS))
     _add_choice(parser, "--strategy", ("auto", *STRATEGIES))
-    values = "set a parameter of the algorithm, such as few=1000; repeatable"
+    values = "set a parameter of the algorithm, such as sample_size=1000; repeatable"
     add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
     add("--threads", type=int, metavar="T", help=_THREADS)
     schedulers = "inline, synchronous, threads, processes, dask, or an address"

@@ -16,6 +16,7 @@ from ..pipeline.catalogue.names import algorithm
 from ..pipeline.options import Options
 from ..primitives import why_not
 from ..progress import set_listener
+from ..runtime.sizes import sizes
 from ..runtime.team import kernel_threads, sharing
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
     from ..forest.forest import Forest
     from ..pipeline.pipeline import Pipeline
-
-#: From this number of edges on, "auto" uses kernels that are already compiled.
-_LARGE = 500_000
 
 
 def run(options: argparse.Namespace) -> None:
@@ -69,10 +67,11 @@ def run(options: argparse.Namespace) -> None:
 
 def _advice(facts: dict[str, Any], options: argparse.Namespace) -> dict[str, str]:
     """Return a line that says how to solve faster, if compiled kernels were not used."""
-    if options.backend != "auto" or facts["backend"] != "numpy" or facts["edges"] < _LARGE:
+    is_chosen = options.backend == "auto" and facts["backend"] == "numpy"
+    if not is_chosen or facts["edges"] < sizes().kernels_loaded_from:
         return {}
     if why_not("numba"):
-        return {"faster": "pip install 'mstflow[cpu]' adds compiled kernels"}
+        return {"faster": "install Numba, the extra `cpu`: it compiles kernels"}
     return {"faster": "mstflow info --compile compiles the kernels once"}
 
 

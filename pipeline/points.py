@@ -1,4 +1,4 @@
-"""A run on points: `boruvka-points` in one task for each stage, without an edge list."""
+"""A run on points, without an edge list: one task for each stage of an algorithm for points."""
 
 from __future__ import annotations
 

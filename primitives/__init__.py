@@ -87,8 +87,7 @@ def resolve_backend(
 ) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    "auto" also loads kernels when the process has spent more time on smaller graphs than loading
-    takes, but compiles them only for a large graph.
+    "auto" loads or compiles kernels once the process has spent as long on solves without them.
 
     `on_device` states that arrays are on a GPU, where they stay.
 
@@ -133,16 +132,16 @@ def _kernels_pay(num_edges: int) -> bool:
     if f"{__name__}.compiled.arrays" in sys.modules:
         return num_edges >= sizes().kernels_used_from
     _solved().append(num_edges + sizes().calls)
-    return loading_pays(num_edges, sum(_solved()), _are_cached)
+    return loading_pays(sum(_solved()), _are_cached)
 
 
-def loading_pays(num_edges: int, edges_so_far: int, are_cached: Callable[[], bool]) -> bool:
-    """Return whether it pays to load kernels, or to compile them if they are not in the cache.
+def loading_pays(edges_so_far: int, are_cached: Callable[[], bool]) -> bool:
+    """Return whether to load kernels, or to compile them if they are not in the cache.
 
-    Loading pays as soon as all graphs so far have as many edges together as a single graph for
-    which it pays. Compiling pays for a single large graph.
+    A process does so once it has spent as long on solves without kernels. Then it never takes more
+    than twice as long as with the best choice, whichever graphs follow.
     """
-    if num_edges >= sizes().kernels_compiled_from:
+    if edges_so_far >= sizes().kernels_compiled_from:
         return True
     return edges_so_far >= sizes().kernels_loaded_from and are_cached()
 

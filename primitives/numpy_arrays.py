@@ -1,4 +1,4 @@
-"""The NumPy module: the reference, which defines each primitive in a few lines."""
+"""The NumPy module: the reference, which defines each base primitive in a few lines."""
 
 from __future__ import annotations
 

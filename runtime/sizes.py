@@ -27,11 +27,12 @@ class Sizes:
     `primitives` and `threads` the others.
     """
 
-    #: Edges. "auto" uses kernels that this process has used before, kernels that are in the cache
-    #: (loading them takes half a second), and kernels that must be compiled (some seconds).
+    #: Edges of a graph, from which "auto" uses kernels that this process has used before.
     kernels_used_from: int = 30_000
-    kernels_loaded_from: int = 500_000
-    kernels_compiled_from: int = 4_000_000
+    #: Edges of all graphs so far, from which "auto" loads kernels in the cache (this takes as long
+    #: as NumPy takes for these edges, a second), and compiles kernels (ten seconds).
+    kernels_loaded_from: int = 4_000_000
+    kernels_compiled_from: int = 30_000_000
     #: Edges that take as long as the calls of functions on a small graph.
     calls: int = 2_500
     #: Edges. A GPU solves a graph in host memory faster than 16 threads do.

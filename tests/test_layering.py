@@ -36,6 +36,8 @@ HEAVY = [
 ]
 ARRAY_LIBRARIES = {"numpy", "cupy", "numba", "dask"}
 LARGEST_FOLDER = 12
+#: Folders with a file for each entry of a registry; they may grow.
+REGISTRIES = {"algorithms", "formats", "text"}
 MODULES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 OTHERS = [p for name in ("benchmarks", "examples", "tests") for p in (ROOT / name).rglob("*.py")]
 
@@ -85,7 +87,8 @@ def test_imports_have_no_cycle():
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=relative)
 def test_folders_are_small(folder):
-    assert len([path for path in folder.iterdir() if path.is_file()]) <= LARGEST_FOLDER
+    files = [path for path in folder.iterdir() if path.is_file()]
+    assert folder.name in REGISTRIES or len(files) <= LARGEST_FOLDER
 
 
 @pytest.mark.parametrize("path", [*MODULES, *ROOT.glob("*.py"), *OTHERS], ids=relative)

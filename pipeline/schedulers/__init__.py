@@ -1,1 +1,1 @@
-"""The executor, its tasks, partitions and schedulers."""
+"""Where tasks run: in the calling thread, in Dask's local schedulers, or on a cluster."""

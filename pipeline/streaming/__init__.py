@@ -1,1 +1,1 @@
-"""Scans of graphs that do not fit in memory: stages, buffer, memory model, checkpoints."""
+"""Scans of graphs that do not fit in memory: scanner, buffer, memory model, checkpoints."""

@@ -116,7 +116,7 @@ def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch
 def test_plan_and_solve_load_the_same_graphs(options, folder, capsys):
     # Kernels are loaded after a number of calls, which earlier tests may have nearly reached.
     facts = []
-    with tuned(kernels_used_from=2**40, kernels_loaded_from=2**40):
+    with tuned(kernels_used_from=2**40, kernels_loaded_from=2**40, kernels_compiled_from=2**40):
         for name in ("plan", "solve"):
             assert main([name, str(folder), "--json", *options]) == 0
             facts.append(json.loads(capsys.readouterr().out))
