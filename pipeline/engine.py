@@ -193,7 +193,7 @@ def _open_records(
 
 def _flow(request: Request, decided: Plan) -> Dataflow:
     """Return the dataflow of a plan."""
-    pipeline = request.candidates.in_memory(decided.backend, request.graph.num_edges)
+    pipeline = request.pipeline(decided.strategy)
     flow = strategy_flow(decided.strategy, pipeline, holds_forests=decided.holds_forests)
     return replace(flow, result=("forest", "found")) if request.graph.is_read_once else flow
 

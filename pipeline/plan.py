@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..primitives import suggest_gpu
+from ..runtime.sizes import sizes
 from .catalogue.strategies import STRATEGIES
 from .streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, rounds_bytes, tiles_bytes
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from .options import Options
     from .schedulers.scheduler import Workers
     from .streaming.facts import GraphFacts
-
-#: Up to this number of edges, the calls of a pipeline's stages take longer than their work, so the
-#: fewest stages are the fastest: `python -m benchmarks record small`.
-FEW = 2**12
 
 #: Light edges per vertex that the first of two scans takes. There are fewer than in
 #: `filter-boruvka`, to save memory.
@@ -109,7 +106,7 @@ class Candidates(NamedTuple):
     is_own: bool = False
     #: Replaces it in memory on NumPy.
     on_numpy: Dataflow | None = None
-    #: Replaces that for at most `FEW` edges.
+    #: Replaces that for few edges; see `Sizes.few`.
     few: Dataflow | None = None
     #: Chooses the pipeline for the points of `mstflow.points`.
     on_points: Callable[[Any], Dataflow] | None = None
@@ -124,7 +121,7 @@ class Candidates(NamedTuple):
         """Return the pipeline for this number of edges in memory."""
         if backend != "numpy" or not self.on_numpy:
             return self.pipeline
-        return self.few if self.few and num_edges <= FEW else self.on_numpy
+        return self.few if self.few and num_edges <= sizes().few else self.on_numpy
 
     @property
     def gives_fields(self) -> bool:
@@ -167,6 +164,12 @@ class Request:
             is_single = known is not None and known.is_single
             count = 1 if is_single else graph.num_chunks or self.scheduler.workers
         return max(1, min(count, graph.num_edges))
+
+    def pipeline(self, strategy: str) -> Dataflow:
+        """Return the pipeline that a strategy runs."""
+        if STRATEGIES[strategy].scans:
+            return self.candidates.pipeline
+        return self.candidates.in_memory(self.backend, self.graph.num_edges)
 
     @property
     def is_split(self) -> bool:
@@ -251,9 +254,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     if strategy == "auto":
         _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
     _check_strategy(request, strategy)
-    backend, pipeline = request.backend, request.candidates.pipeline
-    if not STRATEGIES[strategy].scans:
-        pipeline = request.candidates.in_memory(backend, edges)
+    backend, pipeline = request.backend, request.pipeline(strategy)
     advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"
     unbounded = Plan(
         strategy,

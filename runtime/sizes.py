@@ -33,6 +33,9 @@ class Sizes:
     #: as NumPy takes for these edges, a second), and compiles kernels (ten seconds).
     kernels_loaded_from: int = 4_000_000
     kernels_compiled_from: int = 30_000_000
+    #: Edges up to which the calls of a pipeline's stages take longer than their work, so the fewest
+    #: stages are the fastest.
+    few: int = 2**12
     #: Edges that take as long as the calls of functions on a small graph.
     calls: int = 2_500
     #: Edges. A GPU solves a graph in host memory faster than 16 threads do.

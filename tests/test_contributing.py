@@ -93,12 +93,11 @@ def test_backends_in_the_documentation():
     assert [name for name, *_ in table("docs/how-to/backend.md", "backend")] == BACKENDS
 
 
-FORMATS = [each.name for each in mstflow.graphs.formats.FORMATS]
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_format_in_the_documentation(name):
-    assert re.search(rf"\b{name}\b", read("docs/formats.md"), re.IGNORECASE)
+@pytest.mark.parametrize("kind", mstflow.graphs.formats.FORMATS, ids=lambda kind: kind.name)
+def test_format_in_the_documentation(kind):
+    page = read("docs/formats.md")
+    assert re.search(rf"\b{kind.name}\b", page, re.IGNORECASE)
+    assert not [suffix for suffix in kind.suffixes if f"`{suffix}`" not in page]
 
 
 def test_gate_runs_on_every_declared_python():
