@@ -106,8 +106,7 @@ def open_files(
             # may expand to.
             size = most_from(path) // 2 if file_format.size is None else file_format.size(path)
             whole, most = partial(_whole, format=format, weight=weight), -(-size // _EDGE)
-            state, options = FileState.of(path), f"{weight}"
-            file = File(path, file_format.name, whole, options, state, edges_at_once=most)
+            file = File(path, file_format.name, whole, FileState.of(path), edges_at_once=most)
             source = EdgeSource((file,))
         sources.append(source or EdgeSource.of(file_format.graph(path, weight)))
     segments = tuple(segment for source in sources for segment in source.segments)

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
+from ..runtime.identity import identify
 from .edge_list import checked_column
 from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
 
@@ -298,8 +299,6 @@ class File(Sequential):
     format: str
     #: Yields the edges in order.
     read: Callable[[Path], Iterator[ArraySegment]]
-    #: Identifies the options of `read`.
-    options: str
     state: FileState
     is_in_blocks: bool = False
     edges_at_once: int = 0
@@ -317,8 +316,8 @@ class File(Sequential):
                 yield block
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the file, with the options of its reader."""
-        return f"{file_fingerprint(self.path)} {self.format} {self.options}"
+        """Return the fingerprint of the file, with the identity of its reader and its options."""
+        return f"{file_fingerprint(self.path)} {self.format} {identify(self.read)}"
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class Format:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
             return None
-        source = stream_blocks(path, self.name, partial(self.blocks, **options), f"{weight}")
+        source = stream_blocks(path, self.name, partial(self.blocks, **options))
         return source if self.has_columns else replace(source, unweighted=weight is None)
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from ...errors import OptionError
+from ...errors import GraphError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
 
-def no_weights(weight: str, names: Iterable[Any]) -> OptionError:
-    """Return the error for a graph in which no edge has the attribute `weight`."""
-    known = ", ".join(map(repr, sorted(map(str, names)))) or "none"
-    return OptionError(f"no edge has the attribute {weight!r}; attributes found: {known}")
+def check_no_weights(weight: Any, attributes: Mapping[Any, Any]) -> None:
+    """Check a graph of which no edge has the attribute `weight`; `attributes` has values of others.
+
+    Each edge then has the weight 1, if `weight` is the default and no other attribute is a number.
+    """
+    is_number = [isinstance(v, Real) and not isinstance(v, bool) for v in attributes.values()]
+    if weight == "weight" and not any(is_number):
+        return
+    known = ", ".join(map(repr, sorted(map(str, attributes)))) or "none"
+    # Otherwise a graph whose weights have another name would be taken as unweighted.
+    raise (GraphError if weight == "weight" else OptionError)(
+        f"no edge has the attribute {weight!r}; attributes found: {known} (name it with weight=; "
+        "None: all 1)"
+    )
 
 
 def class_names(value: Any) -> list[str]:

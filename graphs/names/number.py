@@ -60,7 +60,7 @@ def number_graph(
     files = paths_of(graph)
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
-        identity = [*names, weight, *map(file_fingerprint, files)]
+        identity = [*names, weight, format, *map(file_fingerprint, files)]
         if (known := numbered_before(folder, identity, spill)) is not None:
             return known
         if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:

@@ -57,12 +57,10 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
     return graph
 
 
-def stream_blocks(
-    path: Path, name: str, read: Callable[[Path], Blocks], options: str
-) -> EdgeSource:
+def stream_blocks(path: Path, name: str, read: Callable[[Path], Blocks]) -> EdgeSource:
     """Return a text file as a source that holds one block at a time; a first pass counts edges.
 
-    `name` is that of the format, and `options` must identify the options of `read`.
+    `name` is that of the format.
     """
     state, kinds = FileState.of(path), set()
     count = largest = 0
@@ -77,7 +75,7 @@ def stream_blocks(
     _check_edges(path, header, count)
     dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
     blocks_again = partial(_blocks, read=read, dtype=dtype)
-    file = File(path, name, blocks_again, options, state, is_in_blocks=True)
+    file = File(path, name, blocks_again, state, is_in_blocks=True)
     return EdgeSource((file.slice(0, count),), num_vertices)
 
 
