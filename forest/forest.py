@@ -123,7 +123,7 @@ class Forest:
 
     @property
     def names(self) -> VertexNames | None:
-        """The names of the vertices, if the graph has names (see ``ends=``); else None."""
+        """The names of the vertices: of ``ends=``, or the nodes of another library; else None."""
         return self.graph.names
 
     @property
@@ -174,7 +174,7 @@ class Forest:
         check_overwrite([path], source_paths(source))
         write_columns(
             path,
-            self._named_columns,
+            self._named_columns() if coordinates is None else self._columns,
             num_vertices=self.num_vertices,
             coordinates=coordinates,
             identity=graph_identity(source),
@@ -411,7 +411,7 @@ class Forest:
         OptionError
             If networkx is not installed.
         """
-        return export.to_networkx(self._named_columns, self.names or range(self.num_vertices))
+        return export.to_networkx(self._columns, list(self.names or range(self.num_vertices)))
 
     def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
         """Return the forest's edges as tuples of networkx, in ascending order of edge ids.
@@ -456,7 +456,7 @@ class Forest:
         OptionError
             If pandas is not installed.
         """
-        return export.to_pandas(self._named_columns)
+        return export.to_pandas(self._named_columns(as_given=True))
 
     def to_polars(self) -> Any:
         """Return a `polars.DataFrame` with the columns edge_id, u, v and weight.
@@ -468,7 +468,7 @@ class Forest:
         OptionError
             If polars is not installed.
         """
-        return export.to_polars(self._named_columns)
+        return export.to_polars(self._named_columns())
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.
@@ -480,7 +480,7 @@ class Forest:
         OptionError
             If pyarrow is not installed.
         """
-        return export.to_arrow(self._named_columns)
+        return export.to_arrow(self._named_columns())
 
     @cached_property
     def _taken(self) -> tuple[NDArray[Any], ...]:
@@ -506,13 +506,14 @@ class Forest:
         host = self.to_host()
         return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
 
-    @property
-    def _named_columns(self) -> dict[str, Any]:
-        """The columns; if vertices have names, u and v are `pyarrow.Array`s of names."""
+    def _named_columns(self, *, as_given: bool = False) -> dict[str, Any]:
+        """Return the columns; if vertices have names, u and v are those of `VertexNames.columns`."""
         columns: dict[str, Any] = self._columns
-        if self.names is not None:
-            columns.update({end: self.names.take(columns[end]) for end in ("u", "v")})
-        return columns
+        if self.names is None:
+            return columns
+        edge_id, u, v, weight = columns.values()
+        ends = (self.names.columns(end, ids, as_given=as_given) for end, ids in zip("uv", (u, v)))
+        return {"edge_id": edge_id, **next(ends), **next(ends), "weight": weight}
 
     def __repr__(self) -> str:
         return (

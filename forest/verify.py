@@ -145,7 +145,8 @@ def verify(
             u, v, weights = edges.take(edge_ids)
             known = {"u": u, "v": v, "weight": weights}
             if names is not None and isinstance(forest, str | os.PathLike):
-                known.update({end: np.asarray(names.take(known[end])) for end in ("u", "v")})
+                ends = [names.columns(end, known.pop(end)) for end in ("u", "v")]
+                known |= {name: np.asarray(column) for end in ends for name, column in end.items()}
             _check_columns(columns, edge_ids, known)
             order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
             u, v = u[rank], v[rank]
@@ -408,6 +409,8 @@ def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> st
 
 def _described(graph: EdgeSource, edge: int) -> str:
     (u,), (v,), (weight,) = _edge(graph, edge)
+    if graph.names is not None:
+        u, v = graph.names[u], graph.names[v]
     return f"edge {edge} ({u}-{v}, weight {weight})"
 
 

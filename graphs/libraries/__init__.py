@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 from ...errors import GraphError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
 
-def check_no_weights(weight: Any, attributes: Mapping[Any, Any]) -> None:
-    """Check a graph of which no edge has the attribute `weight`; `attributes` has values of others.
+def check_no_weights(weight: Any, attributes: Iterable[tuple[Any, Any]]) -> None:
+    """Check a graph in which no edge has the attribute `weight`; pass all names and values.
 
-    Each edge then has the weight 1, if `weight` is the default and no other attribute is a number.
+    Each edge has the weight 1 if `weight` is the default and no attribute is a number.
     """
-    is_number = [isinstance(v, Real) and not isinstance(v, bool) for v in attributes.values()]
-    if weight == "weight" and not any(is_number):
+    found: dict[str, bool] = {}
+    for name, value in attributes:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        found[str(name)] = is_number or found.get(str(name), False)
+    if weight == "weight" and not any(found.values()):
         return
-    known = ", ".join(map(repr, sorted(map(str, attributes)))) or "none"
+    known = ", ".join(map(repr, sorted(found))) or "none"
     # Otherwise a graph whose weights have another name would be taken as unweighted.
     raise (GraphError if weight == "weight" else OptionError)(
         f"no edge has the attribute {weight!r}; attributes found: {known} (name it with weight=; "

@@ -82,7 +82,7 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
         elif weight is not None:
             data = edges.data.tolist()
             if data and not any(weight in attributes for attributes in data):
-                check_no_weights(weight, dict(chain.from_iterable(each.items() for each in data)))
+                check_no_weights(weight, chain.from_iterable(each.items() for each in data))
             column = edges.weights(weight)
         return EdgeList(edges.u, edges.v, column, names=names_of(edges.nodes), **size)
     except GraphError as error:

@@ -11,6 +11,7 @@ from ....errors import OptionError
 from ...column_names import choose_columns
 from ...libraries.arrow_tables import arrow_errors
 from ...libraries.pyarrow import arrow_csv, pa
+from ...names.vertex_names import name_columns
 from ..file_format import Format
 from .blocks import Header
 from .columns import ANY, Row, check_last_line, parse_weights, read_rows, records, whole_lines
@@ -101,14 +102,14 @@ def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], Column
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read all columns of a forest: ids as int64 or `name_type`, weights as `weight_dtype`."""
     weight = pa.from_numpy_dtype(WRITTEN_AS.get(weight_dtype.name, weight_dtype))
-    ends = name_type or pa.int64()
-    options = arrow_csv.ConvertOptions(null_values=[])
-    options.column_types = {"edge_id": pa.int64(), "u": ends, "v": ends, "weight": weight}
+    types = {"edge_id": pa.int64()}
+    types |= name_columns("u", name_type or pa.int64()) | name_columns("v", name_type or pa.int64())
+    options = arrow_csv.ConvertOptions(null_values=[], column_types={**types, "weight": weight})
     with arrow_errors(path):
         try:
             table = arrow_csv.read_csv(path, convert_options=options)
         except pa.ArrowInvalid:  # weights that differ from the graph's: `verify` reports the edge
-            options.column_types = {"edge_id": pa.int64(), "u": ends, "v": ends}
+            options.column_types = types
             table = arrow_csv.read_csv(path, convert_options=options)
         if len(set(table.column_names)) < len(table.column_names):
             raise ValueError("two columns have the same name")
