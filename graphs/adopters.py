@@ -24,8 +24,8 @@ from .libraries import check_no_weights, class_names
 from .libraries.arrow_tables import arrow_graph, as_arrow
 from .libraries.dask import chunks_of_arrays, is_array, is_delayed, is_table
 from .libraries.networkx import from_networkx
-from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .names.vertex_names import names_of
+from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
 
 #: Classes that support Arrow's stream interface but hold a single column.
@@ -143,10 +143,11 @@ def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
     attributes, count = graph.es.attributes(), graph.vcount()
     if weight is not None and weight not in attributes:
-        check_no_weights(weight, ((name, value) for name in attributes for value in graph.es[name]))
-    values = graph.es[weight] if weight in attributes else None
+        values = ((name, value) for name in attributes for value in (None, *graph.es[name]))
+        check_no_weights(weight, values)
+    column = graph.es[weight] if weight in attributes else None
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(count)
-    return EdgeList(*ends.T, values, num_vertices=count, names=names_of(list(names)))
+    return EdgeList(ends[:, 0], ends[:, 1], column, num_vertices=count, names=names_of(list(names)))
 
 
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:

@@ -199,7 +199,9 @@ def checked(
 def check_names(names: VertexNames | None, num_vertices: int) -> None:
     """Check that there is a name for each vertex, if there are names."""
     if names is not None and len(names) != num_vertices:
-        raise GraphError(f"there are {len(names)} names for {num_vertices} vertices")
+        raise GraphError(
+            f"there are {len(names)} names for {num_vertices} vertices; leave out num_vertices="
+        )
 
 
 def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
@@ -218,6 +220,11 @@ def ones(column: NDArray[Any]) -> NDArray[np.int64]:
     """Return an array of integer ones of the length of a column; it uses no memory."""
     one = np.zeros_like(column, np.int64, shape=(1,)) + 1
     return np.broadcast_to(one, column.shape)
+
+
+def are_ones(weight: Any) -> bool:
+    """Return whether weights are those of `ones`, so the graph has none of its own."""
+    return weight is None or weight.strides == (0,)
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:

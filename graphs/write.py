@@ -42,7 +42,7 @@ def write_graph(path: AnyPath, graph: EdgeSource) -> None:
     check_overwrite([path], source_paths(graph))
     names = graph.names
     *dtypes_of_ends, weight = (column.dtype for column in graph.first_columns())
-    ends = {}
+    ends: dict[str, Any] = {}
     for label, dtype in zip("uv", dtypes_of_ends, strict=True):
         ends.update({label: dtype} if names is None else name_columns(label, names.type))
 

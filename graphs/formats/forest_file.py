@@ -58,13 +58,13 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) 
         raise FileFormatError(message)
     has_names = name_type is not None and format.holds_names
     columns, identity = format.read_forest(path, weight_dtype, *([name_type] * has_names))
-    ends = {} if name_type is None else {**name_columns("u", name_type), **name_columns("v", name_type)}
+    ends = {name for end in "uv" if has_names for name in name_columns(end, name_type)}
     if "edge_id" not in columns or not set(columns) <= {*FOREST_COLUMNS, *ends}:
         found = ", ".join(columns) or "nothing"
         message = f"{path}: expected columns edge_id and optionally u, v, weight; found {found}"
         raise FileFormatError(message)
     for name, column in columns.items():
-        if problem := column_problem(name, column, is_name=has_names and name in ends):
+        if problem := column_problem(name, column, is_name=name in ends):
             raise FileFormatError(f"{path}: {problem}")
     if len({column.shape for column in columns.values()}) > 1:
         raise FileFormatError(f"{path}: the columns differ in length")

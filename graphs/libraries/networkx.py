@@ -74,7 +74,7 @@ def as_column(weights: list[Any]) -> NDArray[Any]:
 def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeList:
     """Convert a networkx graph; `weight` is an attribute or a function of (u, v, attributes)."""
     edges = edges_of(graph)
-    column, values, size = None, None, {"num_vertices": len(edges.nodes)}
+    column, values, size = None, None, len(edges.nodes)
     try:
         if callable(weight):
             values = [weight(*edge) for edge in edges.tuples(np.arange(len(edges.u)), keys=False)]
@@ -84,7 +84,7 @@ def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeLi
             if data and not any(weight in attributes for attributes in data):
                 check_no_weights(weight, chain.from_iterable(each.items() for each in data))
             column = edges.weights(weight)
-        return EdgeList(edges.u, edges.v, column, names=names_of(edges.nodes), **size)
+        return EdgeList(edges.u, edges.v, column, num_vertices=size, names=names_of(edges.nodes))
     except GraphError as error:
         invalid = _first_invalid(values or [attributes.get(weight, 1) for attributes in edges.data])
         if invalid is None:

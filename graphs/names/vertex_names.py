@@ -58,7 +58,8 @@ class VertexNames:
 
         If `as_given`, names that Arrow cannot hold are an object array, otherwise text.
         """
-        return dict(zip(name_columns(label, self.type), fields_of(self.take(vertices)), strict=True))
+        named = name_columns(label, self.type)
+        return dict(zip(named, fields_of(self.take(vertices)), strict=True))
 
     def numbers(self, names: Any) -> NDArray[np.int64]:
         """Return the vertices that have the given names.
