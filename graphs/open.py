@@ -17,7 +17,7 @@ from .edge_list import EdgeList, checked_num_vertices
 from .file_checks import FileState, most_from, paths_of
 from .formats import format_of
 from .names.number import number_graph
-from .read import read
+from .read import check_same_columns, read
 from .segments import ArraySegment, File
 from .source import EdgeSource
 
@@ -110,6 +110,11 @@ def open_files(
             source = EdgeSource((file,))
         sources.append(source or EdgeSource.of(file_format.graph(path, weight)))
     segments = tuple(segment for source in sources for segment in source.segments)
+    if weight is not None:
+        check_same_columns(
+            (path, [each.is_weighted for each in source.segments if each.num_edges != 0])
+            for path, source in zip(paths, sources, strict=True)
+        )
     counts = [source.num_vertices or 0 for source in sources]
     least = max(counts)
     dtypes = {source.weight_dtype for source in sources}

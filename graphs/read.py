@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from ..errors import GraphError, OptionError
+from ..errors import FileFormatError, GraphError, OptionError
 from ..progress import set_listener
-from .edge_list import EdgeList, concatenate
+from .edge_list import EdgeList, are_ones, concatenate
 from .file_checks import file_errors, paths_of
 from .formats import format_of
 from .names.number import number_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     from ..progress import Listener
@@ -69,8 +69,28 @@ def read(
             graph = number_graph(paths, ends, weight, format=format, num_vertices=num_vertices)
             assert isinstance(graph, EdgeList)  # without memory=, DuckDB is not used
             return graph
-        graph = concatenate([format_of(path, format).graph(path, weight) for path in paths])
+        graphs = [format_of(path, format).graph(path, weight) for path in paths]
+        if weight is not None:
+            check_same_columns(
+                (path, [not are_ones(each.weight)] * (each.num_edges > 0))
+                for path, each in zip(paths, graphs, strict=True)
+            )
+        graph = concatenate(graphs)
     if num_vertices is None:
         return graph
     with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
         return graph.on(num_vertices)
+
+
+def check_same_columns(
+    files: Iterable[tuple[str | PathLike[str], Sequence[bool]]],
+) -> None:
+    """Check that all files of a graph have weights, or none; pass whether each of its parts has."""
+    first: dict[bool, str | PathLike[str]] = {}
+    for path, weighted in files:
+        first.update((each, path) for each in weighted if each not in first)
+        if len(first) == 2:
+            raise FileFormatError(
+                f"{first[False]}: has no weights, but {first[True]} has; add the column, or ignore "
+                "all weights with weight=None"
+            )

@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
 from ..runtime.identity import identify
-from .edge_list import checked_column
+from .edge_list import are_ones, checked_column
 from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ class Segment(ABC):
     def num_vertices(self) -> int:
         """Number of vertices that the segment states; 0 if it states no number."""
         return 0
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the place has weights; without weights, each edge has weight 1."""
+        return True
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -114,6 +119,11 @@ class ArraySegment(Segment):
     def num_edges(self) -> int:
         """Number of edges."""
         return len(self.u)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the segment has a column of weights."""
+        return not are_ones(self.weight)
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield views."""
@@ -302,6 +312,7 @@ class File(Sequential):
     state: FileState
     is_in_blocks: bool = False
     edges_at_once: int = 0
+    is_weighted: bool = True
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -336,6 +347,11 @@ class Rows(Range):
     def is_direct(self) -> bool:
         """Whether the segment is direct."""
         return self.segment.is_direct
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the segment has weights."""
+        return self.segment.is_weighted
 
     @property
     def origin(self) -> tuple[str, int]:

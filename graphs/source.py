@@ -214,10 +214,12 @@ class EdgeSource:
 
     def counted(self, segment: Segment, first: int) -> Counted:
         """Read and check a segment whose first edge has id `first`; return its sizes."""
-        count, largest, dtype, checksums = 0, 0, None, []
+        count, largest, dtype, weighted, checksums = 0, 0, None, None, []
         uncounted = replace(self, is_checked=False)
         for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
             largest = max(largest, chunk.num_vertices)
+            if chunk.num_edges and not self.unweighted:
+                weighted = _same(first + count, chunk.is_weighted, weighted)
             if isinstance(segment, Chunks) and isinstance(chunk, ArraySegment):
                 checksums.append((chunk.num_edges, checksum(chunk.columns)))
             for length, read in chunk.reads(BLOCK_EDGES):
@@ -226,14 +228,16 @@ class EdgeSource:
                 largest, count = max(largest, needed), count + length
                 done = first + count - self.first_id
                 report_progress("count edges", done, self.num_edges or 0)
-        return Counted(count, largest, dtype, tuple(checksums))
+        return Counted(count, largest, dtype, tuple(checksums), weighted)
 
     def of_sizes(self, sizes: Sequence[Counted]) -> EdgeSource:
         """Return this source with the sizes that were counted, one for each segment."""
-        first, dtype, segments = self.first_id, self.weight_dtype, []
+        first, dtype, weighted, segments = self.first_id, self.weight_dtype, None, []
         for segment, size in zip(self.segments, sizes, strict=True):
             if size.weight_dtype is not None:
                 dtype = check_dtype(first, size.weight_dtype, dtype)
+            if size.weighted is not None:
+                weighted = _same(first, size.weighted, weighted)
             if segment.num_edges is None:
                 if isinstance(segment, Chunks):
                     segment = replace(segment, checksums=size.checksums)
@@ -411,6 +415,8 @@ class Counted(NamedTuple):
     num_vertices: int
     weight_dtype: np.dtype[Any] | None
     checksums: tuple[tuple[int, int], ...] = ()
+    #: Whether the edges have weights of their own; None without edges.
+    weighted: bool | None = None
 
 
 def _is_on_device(segment: Segment) -> bool:
@@ -455,6 +461,17 @@ def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -
     raise GraphError(
         f"edge {first}: weights are {found} from here on and {known} before; a graph that is "
         "streamed needs one dtype"
+    )
+
+
+def _same(first: int, weighted: bool, known: bool | None) -> bool:
+    """Check that edges from `first` on have weights if those before have; return whether."""
+    if known in (None, weighted):
+        return weighted
+    here = "weights" if weighted else "no weights"
+    raise GraphError(
+        f"edge {first}: there are {here} from here on, unlike before; pass weights for all edges, "
+        "or weight=None to ignore them"
     )
 
 

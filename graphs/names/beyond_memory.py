@@ -289,9 +289,6 @@ def _alike(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
             state.update(names=str(common_type([left.type, right.type])), weight=dtype)
         kind = pa.type_for_alias(state["names"])
         common_type([kind, left.type, right.type])
-        if (dtype is None) != (state["weight"] is None):
-            message = f"edge {first}: some tables have a column of weights, and others have none"
-            raise GraphError(message)
         if dtype is not None:
             check_dtype(first, np.dtype(dtype), np.dtype(state["weight"]))
         try:

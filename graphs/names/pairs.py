@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import GraphError, OptionError
@@ -19,7 +18,7 @@ from ..libraries.pyarrow import kinds, pa
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..column_names import Choose
+    from ..column_names import Choose, ColumnNames
 
 
 def named_pairs(
@@ -36,7 +35,16 @@ def named_pairs(
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
     of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.
     """
-    choose = partial(choose_columns, weight=weight, ends=ends)
+    known: set[bool] = set()
+
+    def choose(names: Sequence[str]) -> ColumnNames:
+        chosen = choose_columns(names, weight, ends)
+        known.add(chosen.weight is None)
+        if len(known) > 1:
+            which = "no column" if chosen.weight is None else "a column"
+            raise GraphError(f"has {which} of weights, unlike earlier tables of the graph")
+        return chosen
+
     skip = first
     for table in _tables(graph, choose, format):
         if skip >= len(table):

@@ -75,7 +75,7 @@ def stream_blocks(path: Path, name: str, read: Callable[[Path], Blocks]) -> Edge
     _check_edges(path, header, count)
     dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
     blocks_again = partial(_blocks, read=read, dtype=dtype)
-    file = File(path, name, blocks_again, state, is_in_blocks=True)
+    file = File(path, name, blocks_again, state, is_in_blocks=True, is_weighted=bool(kinds))
     return EdgeSource((file.slice(0, count),), num_vertices)
 
 
