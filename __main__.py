@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
 from .commands import SUMMARIES
-from .errors import MstflowError, OptionError, PluginWarning
+from .errors import GraphWarning, MstflowError, OptionError, PluginWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -89,7 +89,8 @@ def _silence_libraries() -> None:
         return
     os.environ["PYTHONWARNINGS"] = "ignore"
     warnings.simplefilter("ignore")
-    warnings.filterwarnings("always", category=PluginWarning)
+    for category in (GraphWarning, PluginWarning):
+        warnings.filterwarnings("always", category=category)
     warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
 
 

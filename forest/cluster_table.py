@@ -39,9 +39,9 @@ _BLOCK_ROWS = 2**20
 class ClusterTable:
     """The cluster of each vertex at each threshold.
 
-    Created by `Forest.clusters`. The column `name` has the names of the vertices, or several columns
-    the parts of each name; without names, the column `vertex` has their numbers. Column ``cluster_T`` has the clusters at threshold T,
-    numbered by first vertex (int64).
+    Created by `Forest.clusters`. The column `name` has the names of the vertices, or one column for
+    each part of a name; without names, the column `vertex` has their numbers. Column ``cluster_T``
+    has the clusters at threshold T, numbered by first vertex (int64).
 
     Attributes
     ----------
@@ -96,7 +96,9 @@ class ClusterTable:
         numbers = range(0, self._num_vertices, size)
         stops = [min(start + size, self._num_vertices) for start in numbers]
         if self._names is None:
-            first: Iterable[list[Any]] = ([np.arange(*ends)] for ends in zip(numbers, stops))
+            first: Iterable[list[Any]] = (
+                [np.arange(*ends)] for ends in zip(numbers, stops, strict=True)
+            )
         else:
             first = map(fields_of, self._names.blocks(size))
         dtype = np.dtype(np.int32 if self._num_vertices < 2**31 else np.int64)

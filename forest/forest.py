@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -507,13 +507,13 @@ class Forest:
         return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
 
     def _named_columns(self, *, as_given: bool = False) -> dict[str, Any]:
-        """Return the columns; if vertices have names, u and v are those of `VertexNames.columns`."""
+        """Return the columns; for vertices with names see `VertexNames.columns`."""
         columns: dict[str, Any] = self._columns
         if self.names is None:
             return columns
         edge_id, u, v, weight = columns.values()
-        ends = (self.names.columns(end, ids, as_given=as_given) for end, ids in zip("uv", (u, v)))
-        return {"edge_id": edge_id, **next(ends), **next(ends), "weight": weight}
+        named = partial(self.names.columns, as_given=as_given)
+        return {"edge_id": edge_id, **named("u", u), **named("v", v), "weight": weight}
 
     def __repr__(self) -> str:
         return (

@@ -60,6 +60,11 @@ def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
     raise _unknown(graph)
 
 
+def is_tabular(graph: Any) -> bool:
+    """Return whether a graph is a table in memory."""
+    return any(kind.recognises(graph) for kind in _TABLES)
+
+
 def _unknown(graph: Any) -> GraphError:
     message = (
         "expected a graph: an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a "
@@ -245,13 +250,17 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
 
+_TABLES = (
+    Adopter(_is("pandas.DataFrame"), _from_pandas),
+    Adopter(_is_arrow, _from_arrow),
+)
+
 #: Graphs and tables of libraries. A chunk may also be one of these.
 _LIBRARIES = (
     Adopter(_is("scipy.sparray", "scipy.spmatrix"), _from_scipy),
     Adopter(_is("networkx.Graph"), from_networkx),
     Adopter(_is("igraph.Graph"), _from_igraph),
-    Adopter(_is("pandas.DataFrame"), _from_pandas),
-    Adopter(_is_arrow, _from_arrow),
+    *_TABLES,
 )
 
 #: In the order in which they are asked.

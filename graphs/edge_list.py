@@ -204,14 +204,16 @@ def check_names(names: VertexNames | None, num_vertices: int) -> None:
         )
 
 
-def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
+def chosen_weight(graph: EdgeList, weight: Any) -> EdgeList:
     """Return a graph with its weights, which are called "weight"; without weights for None."""
     check_weight(weight)
     return graph if weight else graph._changed(weight=ones(graph.u))
 
 
-def check_weight(weight: str | None, owner: str = "the graph") -> None:
+def check_weight(weight: Any, owner: str = "the graph") -> None:
     """Check that `weight` is "weight" or None, for a graph without named columns."""
+    if isinstance(weight, tuple | int):
+        raise OptionError("columns and positions are for tables and files of them")
     if weight not in ("weight", None):
         raise OptionError(f"{owner} has no weights called {weight!r}; it has: 'weight'")
 
