@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..graphs.formats.forest_file import graph_identity
-from ..graphs.open import edge_list
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..pipeline.catalogue.names import algorithm
@@ -18,7 +17,7 @@ from ..progress import set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from . import export
-from .added import extended
+from .added import extended, numbered_batch
 from .cluster_table import ClusterTable
 from .edges import ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
@@ -305,7 +304,9 @@ class Forest:
             maximum=self.maximum,
         )
 
-    def add(self, edges: Any, *, weight: str | None = "weight") -> Forest:
+    def add(
+        self, edges: Any, *, weight: str | None = "weight", ends: Sequence[Any] | None = None
+    ) -> Forest:
         """Return the forest of the graph with further edges.
 
         The graph is not read: this solves a graph of the edges of this forest and the new edges.
@@ -315,11 +316,15 @@ class Forest:
         ----------
         edges : EdgeList, tuple of columns, path, or object of another library
             The new edges, in any form that `minimum_spanning_forest` accepts in memory. Vertices
-            have the same numbers as in the graph; larger numbers are new vertices. If the graph has
-            m edges, new edge i gets the id ``m + i``. Weights must be exact in the dtype of the
-            graph.
+            have the same numbers as in the graph; larger numbers are new vertices. If this forest
+            has `names`, tables, files and graphs of networkx and igraph have names, too; other
+            names are new vertices. If the graph has m edges, new edge i gets the id ``m + i``.
+            Weights must be exact in the dtype of the graph.
         weight : str or None
             Name of the weights; None for weight 1 on every edge.
+        ends : sequence of two columns, optional
+            The columns of names in a table or file. Default: `u` and `v`, `source` and `target`, or
+            `src` and `dst`.
 
         Returns
         -------
@@ -330,10 +335,11 @@ class Forest:
         ------
         GraphError
             If the number of edges of the graph is unknown because it could be read only once, the
-            batch is invalid or has names, or a weight is not exact. Names the edge.
+            batch is invalid, or only one of the forest and the batch has names, or a weight is not
+            exact. Names the edge.
         """
-        batch = edge_list(edges, weight=weight)
-        whole, candidates, num_old, first_id = extended(self._edges, self.graph, batch)
+        names, batch = numbered_batch(self.names, edges, weight, ends)
+        whole, candidates, num_old, first_id = extended(self._edges, self.graph, batch, names)
         fields, report = algorithm("auto").run(
             candidates, maximum=self.maximum, backend=self.backend, progress=False
         )

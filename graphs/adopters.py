@@ -65,6 +65,11 @@ def is_tabular(graph: Any) -> bool:
     return any(kind.recognises(graph) for kind in _TABLES)
 
 
+def has_nodes(graph: Any) -> bool:
+    """Return whether a graph is of a library that gives names to vertices."""
+    return not {"networkx.Graph", "igraph.Graph"}.isdisjoint(class_names(graph))
+
+
 def _unknown(graph: Any) -> GraphError:
     message = (
         "expected a graph: an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a "

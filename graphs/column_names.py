@@ -40,13 +40,13 @@ class Choose:
     """Chooses the columns of a graph whose vertices have names, in each of its tables."""
 
     weight: Column | None
-    ends: Sequence[Any]
+    ends: Sequence[Any] | None
     _known: set[bool] = field(default_factory=set, init=False, repr=False)
 
     @property
     def is_by_position(self) -> bool:
         """Whether an end is a position, so text has no line of names."""
-        return any(isinstance(part, int) for end in self.ends for part in parts_of(end))
+        return any(isinstance(part, int) for part in parts_of(self.ends))
 
     def __call__(self, names: Sequence[str]) -> ColumnNames:
         """Choose among the names of all columns; either all tables have weights, or none."""
@@ -107,7 +107,8 @@ def choose_columns(
         return ColumnNames(u, v, None)
     # Otherwise a graph whose weights are misspelt would be taken as unweighted.
     raise (GraphError if column == "weight" else OptionError)(
-        f"no column {column!r} for the weights; found {found} (name it with weight=; None: all 1)"
+        f"no column {column!r} for the weights; found {found} (name it with weight=; "
+        "to weigh each edge 1, pass weight=None)"
     )
 
 

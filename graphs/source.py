@@ -8,6 +8,7 @@ are consecutive through all segments in order.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileFormatError, GraphError, OutOfMemoryError
+from ..errors import FileFormatError, GraphError, GraphWarning, OutOfMemoryError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from ..runtime.host import available_bytes, show_bytes
@@ -41,6 +42,8 @@ BLOCK_EDGES = 2**19
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 #: Arrays of indices over the vertices that any algorithm needs at once.
 _VERTEX_ARRAYS = 10
+#: From this number of vertices on, those without edges take much memory.
+_MANY = 10**7
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -323,6 +326,19 @@ class EdgeSource:
             "sparse, renumber them from 0, or take them as names by ends=; if the graph has that "
             "number of vertices, pass num_vertices="
         )
+
+    def warn_if_sparse(self) -> None:
+        """Warn if most vertices cannot have an edge because ids are sparse, and there are many."""
+        count, edges = self.num_vertices or 0, self.num_edges or 0
+        if count < _MANY or count < 4 * edges or self.is_read_once:
+            return
+        largest, place = self._largest_id()
+        if largest == count - 1:
+            message = (
+                f"{place}: vertex id {largest}: {count:,} vertices for {edges:,} edges, and memory "
+                "is taken for all of them; renumber them from 0, or take them as names by ends="
+            )
+            warnings.warn(message, GraphWarning, stacklevel=2)
 
     def _largest_id(self) -> tuple[int, str]:
         """Return the largest vertex id and its place: a file and a row, or an edge.

@@ -123,6 +123,7 @@ def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, options: Optio
     source = sized(source, scheduler)
     if options.bound is None and options.num_vertices is None and not source.is_on_device:
         source.check_vertices()
+        source.warn_if_sparse()
     return source
 
 

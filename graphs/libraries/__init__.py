@@ -26,7 +26,7 @@ def check_no_weights(weight: Any, attributes: Iterable[tuple[Any, Any]]) -> None
     # Otherwise a graph whose weights have another name would be taken as unweighted.
     raise (GraphError if weight == "weight" else OptionError)(
         f"no edge has the attribute {weight!r}; attributes found: {known} (name it with weight=; "
-        "None: all 1)"
+        "to weigh each edge 1, pass weight=None)"
     )
 
 

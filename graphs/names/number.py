@@ -39,7 +39,7 @@ _MOST_BYTES = 2**31 - 1
 
 def number_graph(
     graph: Any,
-    ends: Sequence[Any],
+    ends: Sequence[Any] | None,
     weight: Column | None,
     *,
     encoding: str | None = None,
@@ -51,10 +51,12 @@ def number_graph(
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
-    It is a source if the pairs need more than `memory` bytes: DuckDB then numbers them on disk. The
-    folder `checkpoint` keeps numbered pairs that come from files. `num_vertices` must be None.
+    Without `ends`, the columns have their usual names. The graph is a source if the pairs need more
+    than `memory` bytes: DuckDB then numbers them on disk. The folder `checkpoint` keeps numbered
+    pairs that come from files. `num_vertices` must be None.
     """
-    _check_ends(ends)
+    if ends is not None:
+        _check_ends(ends)
     if num_vertices is not None:
         raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
     folder = identity = None
@@ -62,7 +64,7 @@ def number_graph(
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
         identity = [
-            [*map(list, map(parts_of, ends))],
+            [list(parts_of(end)) for end in ends or ()],
             weight,
             format,
             encoding,

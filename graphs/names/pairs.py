@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def named_pairs(
     graph: Any,
-    ends: Sequence[Any],
+    ends: Sequence[Any] | None,
     weight: Column | None,
     format: str | None = None,  # noqa: A002
     encoding: str | None = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError
+from ...errors import GraphError, OptionError
 from ..libraries.pyarrow import compute, kinds, pa, parquet
 
 if TYPE_CHECKING:
@@ -195,6 +195,27 @@ class NodeNames(VertexNames):
 
     def __getitem__(self, vertex: int) -> Any:
         return self._nodes[int(vertex)]
+
+
+def joined_names(names: VertexNames, more: VertexNames) -> tuple[VertexNames, NDArray[np.int64]]:
+    """Return names followed by the new ones among `more`, and the vertex of each of `more`."""
+    if isinstance(names, NodeNames):
+        number = {name: vertex for vertex, name in enumerate(names)}
+        numbers = np.array([number.setdefault(name, len(number)) for name in more], np.int64)
+        return NodeNames(list(number)), numbers
+    kind = names.type
+    if kinds.is_integer(kind) != kinds.is_integer(more.type):
+        raise GraphError(f"names are of type {more.type}, but those of the graph of type {kind}")
+    added = more.values.cast(kind)
+    if kinds.is_struct(kind):
+        known = {name: vertex for vertex, name in enumerate(names)}
+        numbers = np.array([known.get(name, -1) for name in more], np.int64)
+    else:
+        numbers = np.asarray(compute.index_in(added, value_set=names.values).fill_null(-1))
+        numbers = numbers.astype(np.int64)
+    new = np.flatnonzero(numbers < 0)
+    numbers[new] = len(names) + np.arange(len(new))
+    return VertexNames(pa.concat_arrays([names.values, added.take(pa.array(new))])), numbers
 
 
 def names_of(nodes: list[Any]) -> NodeNames | None:
