@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
 from .commands import SUMMARIES
-from .errors import MstflowError, OptionError, PluginWarning
+from .errors import GraphWarning, MstflowError, OptionError, PluginWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,17 +66,26 @@ def _fail(problem: str, error: Exception | None = None, options: Iterable[str] =
     `options` are names of keyword arguments, which the line shows as options of the command.
     """
     reason = "" if error is None else " ".join(str(error).split())
-    if options:
-        keyword = rf'(?<![^\s(])({"|".join(options)})="?(\w*)"?'
-        reason = re.sub(keyword, lambda found: _option(*found.groups()), reason)
+    reason = _in_options(reason, options)
     message = ": ".join(filter(None, [problem, reason])) or type(error).__name__
     print(f"error: {message}", file=sys.stderr)
     return 2
 
 
+def _in_options(text: str, names: Iterable[str]) -> str:
+    """Show keyword arguments of these names as options of the command line."""
+    if not names:
+        return text
+    keyword = rf"""(?<![^\s(])({"|".join(names)})=(\([^)]*\)|["']?[\w-]*["']?)"""
+    return re.sub(keyword, lambda found: _option(*found.groups()), text)
+
+
 def _option(name: str, value: str) -> str:
     """Return a keyword argument as an option of the command line."""
-    return f"--{name.replace('_', '-')} {value}".rstrip()
+    if (name, value) == ("weight", "None"):
+        return "--unweighted"
+    bare = value.translate(dict.fromkeys(map(ord, "(),\"'")))
+    return f"--{name.replace('_', '-')} {bare}".rstrip()
 
 
 def _silence_libraries() -> None:
@@ -89,8 +98,13 @@ def _silence_libraries() -> None:
         return
     os.environ["PYTHONWARNINGS"] = "ignore"
     warnings.simplefilter("ignore")
-    warnings.filterwarnings("always", category=PluginWarning)
-    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
+    for category in (GraphWarning, PluginWarning):
+        warnings.filterwarnings("always", category=category)
+    warnings.showwarning = _show_warning
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"warning: {_in_options(str(message), ('ends', 'first_id'))}", file=sys.stderr)
 
 
 def _unwind_on_signals() -> None:

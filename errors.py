@@ -104,5 +104,9 @@ class InterpreterError(MstflowError, ImportError):
     """mstflow was imported in a subinterpreter, which NumPy and Numba do not support."""
 
 
+class GraphWarning(UserWarning):
+    """A graph can be read, but is probably not what its user means."""
+
+
 class PluginWarning(UserWarning):
     """A plugin is ignored because its name is taken."""

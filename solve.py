@@ -26,8 +26,11 @@ def minimum_spanning_forest(
     graph: Any,
     *,
     num_vertices: int | None = None,
-    weight: str | Callable[..., Any] | None = "weight",
-    ends: Sequence[str] | None = None,
+    weight: str | int | Callable[..., Any] | None = "weight",
+    ends: Sequence[Any] | None = None,
+    columns: Sequence[str | int] | None = None,
+    first_id: int | None = None,
+    encoding: str | None = None,
     maximum: bool = False,
     algorithm: str | Pipeline = "auto",
     backend: str = "auto",
@@ -56,16 +59,25 @@ def minimum_spanning_forest(
     num_vertices : int, optional
         Number of vertices. Default: the number that the graph or file states, or the largest id
         plus one.
-    weight : str, callable or None
-        Name of the weights: a column of a table or an attribute of edges. If the weights of a graph
-        have no name, they are called "weight". None for the integer weight 1 on every edge. For a
-        graph of networkx also a function of the two nodes and the attributes of an edge.
-    ends : sequence of two str, optional
-        Names of the columns of the two ends of each edge, for tables and for Parquet, Arrow and CSV
-        files. The values of these columns are names of vertices: strings or any integers. Vertices
-        are numbered in the order in which their names first appear, and the forest has these
-        `names`. Without `ends`, the columns are `u` and `v`, `source` and `target`, or `src` and
-        `dst`, and their values are numbers of vertices.
+    weight : str, int, callable or None
+        Name of the weights: a column of a table (or its position from 0) or an attribute of edges.
+        If the weights of a graph have no name, they are called "weight". None for the integer
+        weight 1 on every edge. For a graph of networkx also a function of the two nodes and the
+        attributes of an edge.
+    ends : sequence of two columns, optional
+        The columns of the two ends of each edge, if their values are names of vertices: strings or
+        any integers. For tables, and for Parquet, Arrow, CSV and text files. A column is a name, or
+        a position from 0 in text without a header; pass a tuple of columns for each end if several
+        columns together are the name. Vertices are numbered in the order in which their names first
+        appear, and the forest has these `names`.
+    columns : sequence of two or three columns, optional
+        The columns of the two ends, and of the weights, if the values are numbers of vertices.
+        Default: `u` and `v`, `source` and `target`, or `src` and `dst`, or the first columns of
+        text without a header.
+    first_id : int, optional
+        The smallest vertex id of a table or file; it becomes vertex 0. Default: 0.
+    encoding : str, optional
+        The encoding of text with names, such as "latin-1". Default: UTF-8.
     maximum : bool
         Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline
@@ -133,6 +145,9 @@ def minimum_spanning_forest(
         num_vertices=num_vertices,
         weight=weight,
         ends=ends,
+        columns=columns,
+        first_id=first_id,
+        encoding=encoding,
         maximum=maximum,
         backend=backend,
         threads=threads,
@@ -145,8 +160,8 @@ def minimum_spanning_forest(
         progress=progress,
     )
     fields, report, opened = run(chosen, graph, options)
-    columns = tuple(fields["found"][:3]) if "found" in fields else ()
-    return Forest(fields["forest"], opened, bool(maximum), report, columns)
+    known = tuple(fields["found"][:3]) if "found" in fields else ()
+    return Forest(fields["forest"], opened, bool(maximum), report, known)
 
 
 def minimum_spanning_forests(

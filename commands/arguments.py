@@ -169,9 +169,20 @@ def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     add("inputs", nargs=nargs, metavar="INPUT", help="files or folders that form one graph")
     formats = f"format, if not clear from the file names: {FORMATS}, or the name of a plugin"
     add("--format", metavar="F", help=formats)
-    add("--weight", default="weight", metavar="W", help="name of the column of weights")
-    ends = "columns of the two ends; their values are names of vertices, strings or integers"
-    add("--ends", nargs=2, metavar=("LEFT", "RIGHT"), help=ends)
+    weights = "column of the weights: its name, or its position from 0 in text"
+    add("--weight", type=_column, default="weight", metavar="W", help=weights)
+    unweighted = "ignore all weights: each edge has weight 1"
+    add("--unweighted", action="store_const", dest="weight", const=None, help=unweighted)
+    ends = (
+        "columns of the two ends, by name or position, if their values are names of vertices, "
+        "strings or integers; two columns of an end together as A,B"
+    )
+    add("--ends", nargs=2, type=_end, metavar=("LEFT", "RIGHT"), help=ends)
+    columns = "two or three columns of vertex numbers and weights, by name or position from 0"
+    add("--columns", nargs="+", type=_column, metavar="C", help=columns)
+    first = "smallest vertex id in the inputs; it becomes vertex 0"
+    add("--first-id", type=int, metavar="N", help=first)
+    add("--encoding", metavar="E", help="encoding of text with names, such as latin-1")
 
 
 def _add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -218,6 +229,17 @@ def _value(text: str) -> tuple[str, Any]:
             return name, number
     message = f"expected NAME=VALUE with a number, True or False, found {text!r}"
     raise argparse.ArgumentTypeError(message)
+
+
+def _column(text: str) -> str | int:
+    """Parse a column: digits are a position."""
+    return int(text) if text.isdecimal() else text
+
+
+def _end(text: str) -> str | int | tuple[str | int, ...]:
+    """Parse the columns of an end, separated by commas."""
+    parts = tuple(map(_column, text.split(",")))
+    return parts if len(parts) > 1 else parts[0]
 
 
 def _number(text: str) -> int | float:

@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError
+from ..graphs.adopters import has_nodes, is_tabular
 from ..graphs.edge_list import EdgeList, join_ids
+from ..graphs.file_checks import paths_of
+from ..graphs.names.number import number_graph
+from ..graphs.names.vertex_names import NodeNames, joined_names
+from ..graphs.open import edge_list
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
 from .edges import equal_exactly
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from ..graphs.names.vertex_names import VertexNames
     from .edges import ForestEdges
 
 
@@ -45,7 +53,31 @@ class Extended(NamedTuple):
     first_id: int
 
 
-def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList) -> Extended:
+def numbered_batch(
+    names: VertexNames | None, edges: Any, weight: str | None, ends: Sequence[Any] | None
+) -> tuple[VertexNames | None, EdgeList]:
+    """Return the edges of a batch, and `names` with the new names in them.
+
+    The arguments are those of `Forest.add`, and the names of the forest.
+    """
+    if ends is not None or (names is not None and (is_tabular(edges) or paths_of(edges))):
+        batch: Any = number_graph(edges, ends, weight)
+    else:
+        batch = edge_list(edges, weight=weight)
+    if names is None or (batch.names is None and not has_nodes(edges)):
+        return names, batch
+    own = batch.names or NodeNames(list(range(batch.num_vertices)))
+    all_names, number = joined_names(names, own)
+    u, v = number[batch.u], number[batch.v]
+    return all_names, EdgeList(u, v, batch.weight, num_vertices=len(all_names))
+
+
+def extended(
+    forest: ForestEdges,
+    graph: EdgeList | EdgeSource,
+    batch: EdgeList,
+    names: VertexNames | None = None,
+) -> Extended:
     """Return a solved graph with further edges.
 
     Parameters
@@ -55,6 +87,8 @@ def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList)
     graph : EdgeList or EdgeSource
     batch : EdgeList
         Its vertices are those of the graph; larger numbers are new vertices.
+    names : VertexNames, optional
+        The names of all vertices, if the graph has names.
 
     Raises
     ------
@@ -71,10 +105,10 @@ def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList)
         )
         raise GraphError(message)
     num_vertices = max(forest.num_vertices, batch.num_vertices)
-    if batch.names is not None or (source.names and num_vertices > forest.num_vertices):
+    if batch.names is not None or (names is not None and len(names) < num_vertices):
         message = (
-            f"pass the numbers of vertices, from 0 to {forest.num_vertices - 1}, not names or new "
-            "vertices: the batch is added to a numbered graph"
+            f"pass the numbers of vertices, from 0 to {forest.num_vertices - 1}, not names, for a "
+            "graph without names; and new vertices of a graph with names by their names, in a table"
         )
         raise GraphError(message)
     weight = _exactly(batch.weight, forest.weight.dtype)
@@ -92,7 +126,12 @@ def extended(forest: ForestEdges, graph: EdgeList | EdgeSource, batch: EdgeList)
     )
     segment = ArraySegment(batch.u, batch.v, weight)
     return Extended(
-        replace(source, segments=(*source.segments, segment), num_vertices=num_vertices),
+        replace(
+            source,
+            segments=(*source.segments, segment),
+            num_vertices=num_vertices,
+            names=names,
+        ),
         EdgeList(*columns, num_vertices=num_vertices),
         len(forest.edge_ids),
         source.first_id + source.num_edges,

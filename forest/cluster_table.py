@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs.formats.edge_table import EdgeTable
+from ..graphs.names.vertex_names import fields_of, name_columns
 from ..graphs.write import check_output, check_overwrite, write_table
 from ..progress import report_progress
 from ..runtime.sizes import sizes
@@ -38,9 +39,9 @@ _BLOCK_ROWS = 2**20
 class ClusterTable:
     """The cluster of each vertex at each threshold.
 
-    Created by `Forest.clusters`. The column `name` has the names of the vertices; without names,
-    the column `vertex` has their numbers. Column ``cluster_T`` has the clusters at threshold T,
-    numbered by first vertex (int64).
+    Created by `Forest.clusters`. The column `name` has the names of the vertices, or one column for
+    each part of a name; without names, the column `vertex` has their numbers. Column ``cluster_T``
+    has the clusters at threshold T, numbered by first vertex (int64).
 
     Attributes
     ----------
@@ -66,7 +67,10 @@ class ClusterTable:
     def columns(self) -> dict[str, Any]:
         """The names of the columns, and their types: a NumPy dtype, or an Arrow type for names."""
         number = np.dtype(np.int64)
-        first = {"vertex": number} if self._names is None else {"name": self._names.type}
+        first = {"vertex": number}
+        if self._names is not None:
+            first = name_columns("", self._names.type)
+            first = {name or "name": kind for name, kind in first.items()}
         return {**first, **{f"cluster_{count.threshold}": number for count in self.counts}}
 
     def labels(self, threshold: Any) -> NDArray[np.int64]:
@@ -92,9 +96,11 @@ class ClusterTable:
         numbers = range(0, self._num_vertices, size)
         stops = [min(start + size, self._num_vertices) for start in numbers]
         if self._names is None:
-            first: Iterable[Any] = map(np.arange, numbers, stops)
+            first: Iterable[list[Any]] = (
+                [np.arange(*ends)] for ends in zip(numbers, stops, strict=True)
+            )
         else:
-            first = self._names.blocks(size)
+            first = map(fields_of, self._names.blocks(size))
         dtype = np.dtype(np.int32 if self._num_vertices < 2**31 else np.int64)
         with contextlib.ExitStack() as stack:
             files: list[IO[bytes]] = []
@@ -103,9 +109,9 @@ class ClusterTable:
                 file.write(self._cuts.labels(place, dtype).data)
                 file.seek(0)
                 files.append(file)
-            for start, stop, column in zip(numbers, stops, first, strict=True):
+            for start, stop, names in zip(numbers, stops, first, strict=True):
                 blocks = [file.read((stop - start) * dtype.itemsize) for file in files]
-                yield [column, *(np.frombuffer(block, dtype).astype(np.int64) for block in blocks)]
+                yield [*names, *(np.frombuffer(block, dtype).astype(np.int64) for block in blocks)]
 
     def to_arrow(self) -> Any:
         """Return the table as a `pyarrow.Table`."""

@@ -12,7 +12,7 @@ from ..graphs.libraries import class_names
 from ..graphs.libraries.networkx import edges_of as networkx_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..graphs.edge_list import NamedColumns
     from ..graphs.names.vertex_names import VertexNames
@@ -39,10 +39,10 @@ def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
     return sparse.csr_array((weight, places), shape=(num_vertices, num_vertices))
 
 
-def to_networkx(columns: Mapping[str, Any], nodes: Iterable[Any]) -> Any:
+def to_networkx(columns: NamedColumns, nodes: Sequence[Any]) -> Any:
     """Return a `networkx.Graph` of all vertices and the forest's edges.
 
-    Edges have the attributes `weight` and `edge_id`. `nodes` lists all vertices in order.
+    Edges have the attributes `weight` and `edge_id`. `nodes` has the node of each vertex.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def to_networkx(columns: Mapping[str, Any], nodes: Iterable[Any]) -> Any:
     graph.add_nodes_from(nodes)
     u, v, weight, edge_id = (columns[name].tolist() for name in ("u", "v", "weight", "edge_id"))
     graph.add_edges_from(
-        (a, b, {"weight": w, "edge_id": e})
+        (nodes[a], nodes[b], {"weight": w, "edge_id": e})
         for a, b, w, e in zip(u, v, weight, edge_id, strict=True)
     )
     return graph

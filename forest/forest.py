@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..graphs.formats.forest_file import graph_identity
-from ..graphs.open import edge_list
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns
 from ..pipeline.catalogue.names import algorithm
@@ -18,7 +17,7 @@ from ..progress import set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from . import export
-from .added import extended
+from .added import extended, numbered_batch
 from .cluster_table import ClusterTable
 from .edges import ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
@@ -123,7 +122,7 @@ class Forest:
 
     @property
     def names(self) -> VertexNames | None:
-        """The names of the vertices, if the graph has names (see ``ends=``); else None."""
+        """The names of the vertices: of ``ends=``, or the nodes of another library; else None."""
         return self.graph.names
 
     @property
@@ -174,7 +173,7 @@ class Forest:
         check_overwrite([path], source_paths(source))
         write_columns(
             path,
-            self._named_columns,
+            self._named_columns() if coordinates is None else self._columns,
             num_vertices=self.num_vertices,
             coordinates=coordinates,
             identity=graph_identity(source),
@@ -305,7 +304,9 @@ class Forest:
             maximum=self.maximum,
         )
 
-    def add(self, edges: Any, *, weight: str | None = "weight") -> Forest:
+    def add(
+        self, edges: Any, *, weight: str | None = "weight", ends: Sequence[Any] | None = None
+    ) -> Forest:
         """Return the forest of the graph with further edges.
 
         The graph is not read: this solves a graph of the edges of this forest and the new edges.
@@ -315,11 +316,15 @@ class Forest:
         ----------
         edges : EdgeList, tuple of columns, path, or object of another library
             The new edges, in any form that `minimum_spanning_forest` accepts in memory. Vertices
-            have the same numbers as in the graph; larger numbers are new vertices. If the graph has
-            m edges, new edge i gets the id ``m + i``. Weights must be exact in the dtype of the
-            graph.
+            have the same numbers as in the graph; larger numbers are new vertices. If this forest
+            has `names`, tables, files and graphs of networkx and igraph have names, too; other
+            names are new vertices. If the graph has m edges, new edge i gets the id ``m + i``.
+            Weights must be exact in the dtype of the graph.
         weight : str or None
             Name of the weights; None for weight 1 on every edge.
+        ends : sequence of two columns, optional
+            The columns of names in a table or file. Default: `u` and `v`, `source` and `target`, or
+            `src` and `dst`.
 
         Returns
         -------
@@ -330,10 +335,11 @@ class Forest:
         ------
         GraphError
             If the number of edges of the graph is unknown because it could be read only once, the
-            batch is invalid or has names, or a weight is not exact. Names the edge.
+            batch is invalid, or only one of the forest and the batch has names, or a weight is not
+            exact. Names the edge.
         """
-        batch = edge_list(edges, weight=weight)
-        whole, candidates, num_old, first_id = extended(self._edges, self.graph, batch)
+        names, batch = numbered_batch(self.names, edges, weight, ends)
+        whole, candidates, num_old, first_id = extended(self._edges, self.graph, batch, names)
         fields, report = algorithm("auto").run(
             candidates, maximum=self.maximum, backend=self.backend, progress=False
         )
@@ -411,7 +417,7 @@ class Forest:
         OptionError
             If networkx is not installed.
         """
-        return export.to_networkx(self._named_columns, self.names or range(self.num_vertices))
+        return export.to_networkx(self._columns, list(self.names or range(self.num_vertices)))
 
     def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
         """Return the forest's edges as tuples of networkx, in ascending order of edge ids.
@@ -456,7 +462,7 @@ class Forest:
         OptionError
             If pandas is not installed.
         """
-        return export.to_pandas(self._named_columns)
+        return export.to_pandas(self._named_columns(as_given=True))
 
     def to_polars(self) -> Any:
         """Return a `polars.DataFrame` with the columns edge_id, u, v and weight.
@@ -468,7 +474,7 @@ class Forest:
         OptionError
             If polars is not installed.
         """
-        return export.to_polars(self._named_columns)
+        return export.to_polars(self._named_columns())
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.
@@ -480,7 +486,7 @@ class Forest:
         OptionError
             If pyarrow is not installed.
         """
-        return export.to_arrow(self._named_columns)
+        return export.to_arrow(self._named_columns())
 
     @cached_property
     def _taken(self) -> tuple[NDArray[Any], ...]:
@@ -506,13 +512,14 @@ class Forest:
         host = self.to_host()
         return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
 
-    @property
-    def _named_columns(self) -> dict[str, Any]:
-        """The columns; if vertices have names, u and v are `pyarrow.Array`s of names."""
+    def _named_columns(self, *, as_given: bool = False) -> dict[str, Any]:
+        """Return the columns; for vertices with names see `VertexNames.columns`."""
         columns: dict[str, Any] = self._columns
-        if self.names is not None:
-            columns.update({end: self.names.take(columns[end]) for end in ("u", "v")})
-        return columns
+        if self.names is None:
+            return columns
+        edge_id, u, v, weight = columns.values()
+        named = partial(self.names.columns, as_given=as_given)
+        return {"edge_id": edge_id, **named("u", u), **named("v", v), "weight": weight}
 
     def __repr__(self) -> str:
         return (

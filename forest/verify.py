@@ -80,7 +80,7 @@ def verify(
     num_vertices: int | None = None,
     weight: str | Callable[..., Any] | None = "weight",
     ends: Sequence[str] | None = None,
-    maximum: bool = False,
+    maximum: bool | None = None,
     block_edges: int = BLOCK_EDGES,
     progress: bool | Listener = True,
 ) -> Verification:
@@ -101,8 +101,9 @@ def verify(
         As for `minimum_spanning_forest`.
     ends : sequence of two str, optional
         As for `minimum_spanning_forest`.
-    maximum : bool
-        Check for the maximum spanning forest; ties still go to the smaller edge id.
+    maximum : bool, optional
+        Check for the maximum spanning forest; ties still go to the smaller edge id. Default: what
+        `forest` is, if it is a Forest; else False.
     block_edges : int
         Number of edges to process at once.
     progress : bool or callable
@@ -122,6 +123,8 @@ def verify(
     GraphError, OptionError
         If the graph, the edge ids or an option are invalid.
     """
+    if maximum is None:
+        maximum = isinstance(forest, Forest) and forest.maximum
     check_flag("maximum", maximum)
     check_count("block_edges", block_edges, 1, optional=False)
     with set_listener(progress):
@@ -145,7 +148,8 @@ def verify(
             u, v, weights = edges.take(edge_ids)
             known = {"u": u, "v": v, "weight": weights}
             if names is not None and isinstance(forest, str | os.PathLike):
-                known.update({end: np.asarray(names.take(known[end])) for end in ("u", "v")})
+                named = {**names.columns("u", u), **names.columns("v", v)}
+                known.update({name: np.asarray(column) for name, column in named.items()})
             _check_columns(columns, edge_ids, known)
             order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
             u, v = u[rank], v[rank]
@@ -408,6 +412,8 @@ def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> st
 
 def _described(graph: EdgeSource, edge: int) -> str:
     (u,), (v,), (weight,) = _edge(graph, edge)
+    if graph.names is not None:
+        u, v = graph.names[u], graph.names[v]
     return f"edge {edge} ({u}-{v}, weight {weight})"
 
 

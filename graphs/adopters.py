@@ -20,10 +20,11 @@ from ..runtime.device import refuse_device
 from .column_names import choose_columns
 from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
 from .file_checks import paths_of
-from .libraries import class_names, no_weights
+from .libraries import check_no_weights, class_names
 from .libraries.arrow_tables import arrow_graph, as_arrow
 from .libraries.dask import chunks_of_arrays, is_array, is_delayed, is_table
 from .libraries.networkx import from_networkx
+from .names.vertex_names import names_of
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
 
@@ -57,6 +58,16 @@ def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
             f"{type(graph).__name__}; compute the weights and pass them as a column"
         )
     raise _unknown(graph)
+
+
+def is_tabular(graph: Any) -> bool:
+    """Return whether a graph is a table in memory."""
+    return any(kind.recognises(graph) for kind in _TABLES)
+
+
+def has_nodes(graph: Any) -> bool:
+    """Return whether a graph is of a library that gives names to vertices."""
+    return not {"networkx.Graph", "igraph.Graph"}.isdisjoint(class_names(graph))
 
 
 def _unknown(graph: Any) -> GraphError:
@@ -138,13 +149,15 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
 
 
 def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
-    """Convert an igraph graph; `weight` is an attribute of its edges."""
+    """Convert an igraph graph; `weight` is an attribute of its edges, and `name` of vertices."""
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    names = graph.es.attributes()
-    if weight not in ("weight", None, *names):
-        raise no_weights(str(weight), names)
-    values = graph.es[weight] if weight in names else None
-    return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
+    attributes, count = graph.es.attributes(), graph.vcount()
+    if weight is not None and weight not in attributes:
+        values = ((name, value) for name in attributes for value in (None, *graph.es[name]))
+        check_no_weights(weight, values)
+    column = graph.es[weight] if weight in attributes else None
+    names = graph.vs["name"] if "name" in graph.vs.attributes() else range(count)
+    return EdgeList(ends[:, 0], ends[:, 1], column, num_vertices=count, names=names_of(list(names)))
 
 
 def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
@@ -234,16 +247,25 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     except GraphError as error:
         raise GraphError(f"{name}: {error}") from error
     refuse_device(graph.u, name)
+    if graph.names is not None:
+        raise GraphError(
+            f"{name}: its nodes have names, but chunks share numbers of vertices; join the graphs, "
+            "or pass tables of names with ends="
+        )
     return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
+
+_TABLES = (
+    Adopter(_is("pandas.DataFrame"), _from_pandas),
+    Adopter(_is_arrow, _from_arrow),
+)
 
 #: Graphs and tables of libraries. A chunk may also be one of these.
 _LIBRARIES = (
     Adopter(_is("scipy.sparray", "scipy.spmatrix"), _from_scipy),
     Adopter(_is("networkx.Graph"), from_networkx),
     Adopter(_is("igraph.Graph"), _from_igraph),
-    Adopter(_is("pandas.DataFrame"), _from_pandas),
-    Adopter(_is_arrow, _from_arrow),
+    *_TABLES,
 )
 
 #: In the order in which they are asked.

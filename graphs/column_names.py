@@ -1,35 +1,80 @@
-"""The columns of a table that hold the ends and the weights of a graph, by name."""
+"""The columns of a table that hold the ends and the weights of a graph, by name or by position."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import GraphError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 #: Names for the columns of the two ends, in order of preference.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 
+#: A column: its name, or its position from 0.
+Column = str | int
+#: The column of the weights or None; or a tuple of the columns of both ends and of this.
+Weight = Column | None | tuple[Column | None, ...]
+
 
 class ColumnNames(NamedTuple):
-    """Names of the columns of a graph. The weight None stands for integer 1 on every edge."""
+    """Names of the columns of a graph. The weight None stands for integer 1 on every edge.
 
-    u: str
-    v: str
-    weight: str | None
+    If the name of a vertex is in several columns, an end is a tuple of them.
+    """
+
+    u: Any
+    v: Any
+    weight: Any
 
     @property
     def present(self) -> list[str]:
-        """The names that are not None."""
-        return [name for name in self if name is not None]
+        """The names of all columns."""
+        return [*parts_of(self.u), *parts_of(self.v), *parts_of(self.weight)]
 
 
-#: Chooses the columns of a graph among the names of all columns.
-Choose = Callable[[Sequence[str]], ColumnNames]
+@dataclass(frozen=True)
+class Choose:
+    """Chooses the columns of a graph whose vertices have names, in each of its tables."""
+
+    weight: Column | None
+    ends: Sequence[Any] | None
+    _known: set[bool] = field(default_factory=set, init=False, repr=False)
+
+    @property
+    def is_by_position(self) -> bool:
+        """Whether an end is a position, so text has no line of names."""
+        return any(isinstance(part, int) for part in parts_of(self.ends))
+
+    def __call__(self, names: Sequence[str]) -> ColumnNames:
+        """Choose among the names of all columns; either all tables have weights, or none."""
+        chosen = choose_columns(names, self.weight, self.ends)
+        self._known.add(chosen.weight is None)
+        if len(self._known) > 1:
+            which = "no column" if chosen.weight is None else "a column"
+            raise GraphError(f"has {which} of weights, unlike earlier tables of the graph")
+        return chosen
+
+
+def wanted_columns(columns: Any, weight: Any) -> Any:
+    """Return the argument `weight` of `choose_columns` for the arguments of a user."""
+    if columns is None:
+        return weight
+    given = [columns] if isinstance(columns, str) else list(columns)
+    if len(given) not in (2, 3) or not all(isinstance(each, str | int) for each in given):
+        raise OptionError(f"columns must be two or three names or positions, not {columns!r}")
+    if len(given) == 2:  # two positions are all that there is, unless weight= names another
+        are_positions = all(isinstance(each, int) for each in given)
+        given.append(None if weight == "weight" and are_positions else weight)
+    elif weight != "weight":
+        raise OptionError("columns= has the column of the weights; leave out weight=")
+    return tuple(given)
 
 
 def choose_columns(
-    names: Sequence[str], weight: str | None, ends: Sequence[str] | None = None
+    names: Sequence[str], weight: Weight, ends: Sequence[Any] | None = None
 ) -> ColumnNames:
     """Find the columns of a graph among the `names` of all columns of a table.
 
@@ -37,20 +82,51 @@ def choose_columns(
     column "weight", which is the default of all callers, may be missing if the table has only ends
     and edge ids.
     """
+    column: Any = weight
+    if isinstance(column, tuple):
+        *ends, column = column
+    column = _named(column, names)
+    pairs = END_NAMES if ends is None else (tuple(_named(end, names) for end in ends),)
     # Show only the start: if the file is prose, a line may look like many long names.
     found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
-    known = END_NAMES if ends is None else ((ends[0], ends[1]),)
-    chosen = next((pair for pair in known if set(pair) <= set(names)), None)
-    repeated = {name for name in names if list(names).count(name) > 1}
-    if chosen is None or repeated & {*chosen, weight}:
-        pairs = ", or ".join(" and ".join(pair) for pair in known)
-        hint = " (name columns of names or numbers with ends=)" if ends is None else ""
-        raise GraphError(f"expected one column each for {pairs}; found {found}{hint}")
-    if weight is None or weight in names:
-        return ColumnNames(*chosen, weight)
-    if weight == "weight" and not set(names) - {*chosen, "edge_id"}:
-        return ColumnNames(*chosen, None)
-    # Otherwise a graph whose weights are misspelt would be taken as unweighted.
-    raise (GraphError if weight == "weight" else OptionError)(
-        f"no column {weight!r} for the weights; found {found} (name it with weight=; None: all 1)"
+    needed = [{*parts_of(u), *parts_of(v)} for u, v in pairs]
+    chosen = next(
+        (pair for pair, both in zip(pairs, needed, strict=True) if both <= {*names}), None
     )
+    repeated = {name for name in names if list(names).count(name) > 1}
+    if chosen is None or repeated & {*parts_of(chosen), column}:
+        wanted = ", or ".join(" and ".join(map(str, parts_of(pair))) for pair in pairs)
+        hint = "name columns of numbers with columns=, of names with ends="
+        if ends is not None:
+            hint = "in text without a header, pass positions from 0"
+        raise GraphError(f"expected one column each for {wanted}; found {found} ({hint})")
+    u, v = chosen
+    if column is None or column in names:
+        return ColumnNames(u, v, column)
+    if column == "weight" and not set(names) - {*parts_of(chosen), "edge_id"}:
+        return ColumnNames(u, v, None)
+    # Otherwise a graph whose weights are misspelt would be taken as unweighted.
+    raise (GraphError if column == "weight" else OptionError)(
+        f"no column {column!r} for the weights; found {found} (name it with weight=; "
+        "to weigh each edge 1, pass weight=None)"
+    )
+
+
+def parts_of(column: Any) -> Iterable[Any]:
+    """Yield the columns in nested tuples of columns; none for None."""
+    if isinstance(column, tuple | list):
+        for part in column:
+            yield from parts_of(part)
+    elif column is not None:
+        yield column
+
+
+def _named(column: Any, names: Sequence[str]) -> Any:
+    """Return columns with names in place of positions."""
+    if isinstance(column, tuple | list):
+        return tuple(_named(part, names) for part in column)
+    if not isinstance(column, int):
+        return column
+    if not 0 <= column < len(names):
+        raise GraphError(f"no column at position {column}: there are {len(names)}, counted from 0")
+    return names[column]

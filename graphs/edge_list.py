@@ -199,17 +199,21 @@ def checked(
 def check_names(names: VertexNames | None, num_vertices: int) -> None:
     """Check that there is a name for each vertex, if there are names."""
     if names is not None and len(names) != num_vertices:
-        raise GraphError(f"there are {len(names)} names for {num_vertices} vertices")
+        raise GraphError(
+            f"there are {len(names)} names for {num_vertices} vertices; leave out num_vertices="
+        )
 
 
-def chosen_weight(graph: EdgeList, weight: str | None) -> EdgeList:
+def chosen_weight(graph: EdgeList, weight: Any) -> EdgeList:
     """Return a graph with its weights, which are called "weight"; without weights for None."""
     check_weight(weight)
     return graph if weight else graph._changed(weight=ones(graph.u))
 
 
-def check_weight(weight: str | None, owner: str = "the graph") -> None:
+def check_weight(weight: Any, owner: str = "the graph") -> None:
     """Check that `weight` is "weight" or None, for a graph without named columns."""
+    if isinstance(weight, tuple | int):
+        raise OptionError("columns and positions are for tables and files of them")
     if weight not in ("weight", None):
         raise OptionError(f"{owner} has no weights called {weight!r}; it has: 'weight'")
 
@@ -218,6 +222,11 @@ def ones(column: NDArray[Any]) -> NDArray[np.int64]:
     """Return an array of integer ones of the length of a column; it uses no memory."""
     one = np.zeros_like(column, np.int64, shape=(1,)) + 1
     return np.broadcast_to(one, column.shape)
+
+
+def are_ones(weight: Any) -> bool:
+    """Return whether weights are those of `ones`, so the graph has none of its own."""
+    return weight is None or weight.strides == (0,)
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:

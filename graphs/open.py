@@ -12,18 +12,22 @@ import numpy as np
 
 from ..errors import OptionError
 from ..progress import set_listener
-from .adopters import adopt
+from .adopters import adopt, is_tabular
+from .column_names import wanted_columns
 from .edge_list import EdgeList, checked_num_vertices
 from .file_checks import FileState, most_from, paths_of
+from .first_id import hint_at_first_id, renumbered
 from .formats import format_of
 from .names.number import number_graph
-from .read import read
+from .read import check_only_ends, check_same_columns, concatenate_files, read
 from .segments import ArraySegment, File
 from .source import EdgeSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
+
+    from .column_names import Column, Weight
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24
@@ -32,9 +36,13 @@ _EDGE = 24
 def open_graph(
     graph: Any,
     num_vertices: int | None,
-    weight: str | Callable[..., Any] | None,
+    weight: Column | Callable[..., Any] | None,
     *,
-    ends: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002
+    ends: Sequence[Any] | None = None,
+    columns: Sequence[Column] | None = None,
+    first_id: int | None = None,
+    encoding: str | None = None,
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     is_streamed: bool = False,
@@ -48,18 +56,24 @@ def open_graph(
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
-    if not isinstance(weight, str | None):
-        raise OptionError(f"weight must be a name or None, not {weight!r}")
+    if not isinstance(weight, str | int | None) or isinstance(weight, bool):
+        raise OptionError(f"weight must be a name, a position or None, not {weight!r}")
     if ends is not None:
+        check_only_ends(columns, first_id)
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
+        options |= {"encoding": encoding, "format": format}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
+    wanted = wanted_columns(columns, weight)
     if not (paths := paths_of(graph)):
-        opened = adopt(graph, weight)
+        opened = adopt(graph, wanted)
     elif is_streamed:
-        opened = open_files(paths, weight=weight, is_bounded=is_bounded)
+        opened = open_files(paths, format, wanted, is_bounded=is_bounded)
     else:
-        opened = read(paths, num_vertices=num_vertices, weight=weight)
+        opened = concatenate_files(paths, format, wanted, hint=first_id is None)
+    if first_id is None and isinstance(opened, EdgeList) and is_tabular(graph):
+        hint_at_first_id(opened, "the table")
+    opened = renumbered(opened, first_id or 0)
     if isinstance(opened, EdgeList):
         return opened if num_vertices is None else opened.on(num_vertices)
     if num_vertices is not None:
@@ -88,7 +102,7 @@ def edge_list(
 def open_files(
     paths: Sequence[str | PathLike[str]],
     format: str | None = None,  # noqa: A002
-    weight: str | None = "weight",
+    weight: Weight = "weight",
     *,
     is_bounded: bool = False,
 ) -> EdgeSource:
@@ -106,11 +120,15 @@ def open_files(
             # may expand to.
             size = most_from(path) // 2 if file_format.size is None else file_format.size(path)
             whole, most = partial(_whole, format=format, weight=weight), -(-size // _EDGE)
-            state, options = FileState.of(path), f"{weight}"
-            file = File(path, file_format.name, whole, options, state, edges_at_once=most)
+            file = File(path, file_format.name, whole, FileState.of(path), edges_at_once=most)
             source = EdgeSource((file,))
         sources.append(source or EdgeSource.of(file_format.graph(path, weight)))
     segments = tuple(segment for source in sources for segment in source.segments)
+    if weight is not None:
+        check_same_columns(
+            (path, [each.is_weighted for each in source.segments if each.num_edges != 0])
+            for path, source in zip(paths, sources, strict=True)
+        )
     counts = [source.num_vertices or 0 for source in sources]
     least = max(counts)
     dtypes = {source.weight_dtype for source in sources}
@@ -125,7 +143,7 @@ def open_files(
     )
 
 
-def _whole(path: Path, format: str | None, weight: str | None) -> Iterator[ArraySegment]:  # noqa: A002
+def _whole(path: Path, format: str | None, weight: Weight) -> Iterator[ArraySegment]:  # noqa: A002
     with set_listener(False):  # the scan reports the progress
-        graph = read(path, format=format, weight=weight)
+        graph = concatenate_files([path], format, weight)
     yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

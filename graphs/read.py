@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..errors import GraphError, OptionError
+from ..errors import FileFormatError, GraphError, OptionError
 from ..progress import set_listener
-from .edge_list import EdgeList, concatenate
+from .column_names import wanted_columns
+from .edge_list import EdgeList, are_ones, concatenate
 from .file_checks import file_errors, paths_of
+from .first_id import hint_at_first_id, renumbered
 from .formats import format_of
 from .names.number import number_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
+    from pathlib import Path
 
     from ..progress import Listener
+    from .column_names import Column, Weight
 
 
 def read(
@@ -24,8 +28,11 @@ def read(
     *,
     format: str | None = None,  # noqa: A002  # the user's word
     num_vertices: int | None = None,
-    weight: str | None = "weight",
-    ends: Sequence[str] | None = None,
+    weight: Column | None = "weight",
+    ends: Sequence[Any] | None = None,
+    columns: Sequence[Column] | None = None,
+    first_id: int | None = None,
+    encoding: str | None = None,
     progress: bool | Listener = True,
 ) -> EdgeList:
     """Read a graph from one file, or from several that together are one graph.
@@ -40,11 +47,10 @@ def read(
         format "npy".
     num_vertices : int, optional
         Overrides the number of vertices that the files state.
-    weight : str or None
-        Name of the column of weights, in formats with named columns. None for weight 1 on every
-        edge.
-    ends : sequence of two str, optional
-        As for `mstflow.minimum_spanning_forest`; the graph has `names`.
+    weight : str, int or None
+        The column of weights, in formats with named columns. None for weight 1 on every edge.
+    ends, columns, first_id, encoding : optional
+        As for `mstflow.minimum_spanning_forest`. With `ends`, the graph has `names`.
     progress : bool or callable
         As for `mstflow.minimum_spanning_forest`. Text files report the bytes that are read.
 
@@ -64,13 +70,62 @@ def read(
     paths = paths_of(source)
     if not paths:
         raise OptionError(f"expected a path or a list of paths, found {type(source).__name__}")
+    graph: EdgeList
     with set_listener(progress):
         if ends is not None:
-            graph = number_graph(paths, ends, weight, format=format, num_vertices=num_vertices)
-            assert isinstance(graph, EdgeList)  # without memory=, DuckDB is not used
-            return graph
-        graph = concatenate([format_of(path, format).graph(path, weight) for path in paths])
+            check_only_ends(columns, first_id)
+            options: Any = {"format": format, "num_vertices": num_vertices, "encoding": encoding}
+            numbered = number_graph(paths, ends, weight, **options)
+            assert isinstance(numbered, EdgeList)  # without memory=, DuckDB is not used
+            return numbered
+        wanted = wanted_columns(columns, weight)
+        graph = concatenate_files(paths, format, wanted, hint=first_id is None)
+    graph = renumbered(graph, first_id or 0)
     if num_vertices is None:
         return graph
     with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
         return graph.on(num_vertices)
+
+
+def concatenate_files(
+    paths: Sequence[Path],
+    format: str | None,  # noqa: A002
+    weight: Weight,
+    *,
+    hint: bool = False,
+) -> EdgeList:
+    """Return the graph of files; see `column_names.choose_columns` for `weight`.
+
+    Give a hint if vertices seem to be numbered from 1 in a format that has no rule for it.
+    """
+    formats = [format_of(path, format) for path in paths]
+    graphs = [each.graph(path, weight) for each, path in zip(formats, paths, strict=True)]
+    if weight is not None:
+        check_same_columns(
+            (path, [not are_ones(each.weight)] * (each.num_edges > 0))
+            for path, each in zip(paths, graphs, strict=True)
+        )
+    graph = concatenate(graphs)
+    if hint and all(each.has_columns for each in formats):
+        hint_at_first_id(graph, str(paths[0]))
+    return graph
+
+
+def check_only_ends(columns: Any, first_id: int | None) -> None:
+    """Check that options of numbered vertices are not combined with names."""
+    if columns is not None or first_id:
+        raise OptionError("columns= and first_id= are for numbers of vertices, ends= for names")
+
+
+def check_same_columns(
+    files: Iterable[tuple[str | PathLike[str], Sequence[bool]]],
+) -> None:
+    """Check that all files of a graph have weights, or none; pass whether each of its parts has."""
+    first: dict[bool, str | PathLike[str]] = {}
+    for path, weighted in files:
+        first.update((each, path) for each in weighted if each not in first)
+        if len(first) == 2:
+            raise FileFormatError(
+                f"{first[False]}: has no weights, but {first[True]} has; add the column, or ignore "
+                "all weights with weight=None"
+            )

@@ -21,7 +21,8 @@ import numpy as np
 
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
-from .edge_list import checked_column
+from ..runtime.identity import identify
+from .edge_list import are_ones, checked_column
 from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ class Segment(ABC):
     def num_vertices(self) -> int:
         """Number of vertices that the segment states; 0 if it states no number."""
         return 0
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the place has weights; without weights, each edge has weight 1."""
+        return True
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -113,6 +119,11 @@ class ArraySegment(Segment):
     def num_edges(self) -> int:
         """Number of edges."""
         return len(self.u)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the segment has a column of weights."""
+        return not are_ones(self.weight)
 
     def reads(self, size: int) -> Iterator[Read]:
         """Yield views."""
@@ -298,11 +309,10 @@ class File(Sequential):
     format: str
     #: Yields the edges in order.
     read: Callable[[Path], Iterator[ArraySegment]]
-    #: Identifies the options of `read`.
-    options: str
     state: FileState
     is_in_blocks: bool = False
     edges_at_once: int = 0
+    is_weighted: bool = True
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -317,8 +327,8 @@ class File(Sequential):
                 yield block
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the file, with the options of its reader."""
-        return f"{file_fingerprint(self.path)} {self.format} {self.options}"
+        """Return the fingerprint of the file, with the identity of its reader and its options."""
+        return f"{file_fingerprint(self.path)} {self.format} {identify(self.read)}"
 
 
 @dataclass(frozen=True)
@@ -337,6 +347,11 @@ class Rows(Range):
     def is_direct(self) -> bool:
         """Whether the segment is direct."""
         return self.segment.is_direct
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the segment has weights."""
+        return self.segment.is_weighted
 
     @property
     def origin(self) -> tuple[str, int]:

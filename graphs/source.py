@@ -8,6 +8,7 @@ are consecutive through all segments in order.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileFormatError, GraphError, OutOfMemoryError
+from ..errors import FileFormatError, GraphError, GraphWarning, OutOfMemoryError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from ..runtime.host import available_bytes, show_bytes
@@ -41,6 +42,8 @@ BLOCK_EDGES = 2**19
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 #: Arrays of indices over the vertices that any algorithm needs at once.
 _VERTEX_ARRAYS = 10
+#: From this number of vertices on, those without edges take much memory.
+_MANY = 10**7
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -214,10 +217,12 @@ class EdgeSource:
 
     def counted(self, segment: Segment, first: int) -> Counted:
         """Read and check a segment whose first edge has id `first`; return its sizes."""
-        count, largest, dtype, checksums = 0, 0, None, []
+        count, largest, dtype, weighted, checksums = 0, 0, None, None, []
         uncounted = replace(self, is_checked=False)
         for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
             largest = max(largest, chunk.num_vertices)
+            if chunk.num_edges and not self.unweighted:
+                weighted = _same(first + count, chunk.is_weighted, weighted)
             if isinstance(segment, Chunks) and isinstance(chunk, ArraySegment):
                 checksums.append((chunk.num_edges, checksum(chunk.columns)))
             for length, read in chunk.reads(BLOCK_EDGES):
@@ -226,14 +231,16 @@ class EdgeSource:
                 largest, count = max(largest, needed), count + length
                 done = first + count - self.first_id
                 report_progress("count edges", done, self.num_edges or 0)
-        return Counted(count, largest, dtype, tuple(checksums))
+        return Counted(count, largest, dtype, tuple(checksums), weighted)
 
     def of_sizes(self, sizes: Sequence[Counted]) -> EdgeSource:
         """Return this source with the sizes that were counted, one for each segment."""
-        first, dtype, segments = self.first_id, self.weight_dtype, []
+        first, dtype, weighted, segments = self.first_id, self.weight_dtype, None, []
         for segment, size in zip(self.segments, sizes, strict=True):
             if size.weight_dtype is not None:
                 dtype = check_dtype(first, size.weight_dtype, dtype)
+            if size.weighted is not None:
+                weighted = _same(first, size.weighted, weighted)
             if segment.num_edges is None:
                 if isinstance(segment, Chunks):
                     segment = replace(segment, checksums=size.checksums)
@@ -319,6 +326,19 @@ class EdgeSource:
             "sparse, renumber them from 0, or take them as names by ends=; if the graph has that "
             "number of vertices, pass num_vertices="
         )
+
+    def warn_if_sparse(self) -> None:
+        """Warn if most vertices cannot have an edge because ids are sparse, and there are many."""
+        count, edges = self.num_vertices or 0, self.num_edges or 0
+        if count < _MANY or count < 4 * edges or self.is_read_once:
+            return
+        largest, place = self._largest_id()
+        if largest == count - 1:
+            message = (
+                f"{place}: vertex id {largest}: {count:,} vertices for {edges:,} edges, and memory "
+                "is taken for all of them; renumber them from 0, or take them as names by ends="
+            )
+            warnings.warn(message, GraphWarning, stacklevel=2)
 
     def _largest_id(self) -> tuple[int, str]:
         """Return the largest vertex id and its place: a file and a row, or an edge.
@@ -411,6 +431,8 @@ class Counted(NamedTuple):
     num_vertices: int
     weight_dtype: np.dtype[Any] | None
     checksums: tuple[tuple[int, int], ...] = ()
+    #: Whether the edges have weights of their own; None without edges.
+    weighted: bool | None = None
 
 
 def _is_on_device(segment: Segment) -> bool:
@@ -455,6 +477,17 @@ def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -
     raise GraphError(
         f"edge {first}: weights are {found} from here on and {known} before; a graph that is "
         "streamed needs one dtype"
+    )
+
+
+def _same(first: int, weighted: bool, known: bool | None) -> bool:
+    """Check that edges from `first` on have weights if those before have; return whether."""
+    if known in (None, weighted):
+        return weighted
+    here = "weights" if weighted else "no weights"
+    raise GraphError(
+        f"edge {first}: there are {here} from here on, unlike before; pass weights for all edges, "
+        "or weight=None to ignore them"
     )
 
 

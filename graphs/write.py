@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OptionError
 from .formats import names_folder, writer_of
 from .formats.edge_table import EdgeTable
+from .names.vertex_names import fields_of, name_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,16 +41,19 @@ def write_graph(path: AnyPath, graph: EdgeSource) -> None:
     """
     check_overwrite([path], source_paths(graph))
     names = graph.names
-    u, v, weight = (column.dtype for column in graph.first_columns())
-    if names is not None:
-        u = v = names.type
+    *dtypes_of_ends, weight = (column.dtype for column in graph.first_columns())
+    ends: dict[str, Any] = {}
+    for label, dtype in zip("uv", dtypes_of_ends, strict=True):
+        ends.update({label: dtype} if names is None else name_columns(label, names.type))
 
     def read(size: int) -> Iterator[list[Any]]:
         for *_, block in graph.blocks(size):
-            *ends, weights = block()
-            yield [*(ends if names is None else map(names.take, ends)), weights]
+            *columns, weights = block()
+            if names is not None:
+                columns = [part for ids in columns for part in fields_of(names.take(ids))]
+            yield [*columns, weights]
 
-    dtypes = {"u": u, "v": v, "weight": weight}
+    dtypes = {**ends, "weight": weight}
     write_table(path, EdgeTable(dtypes, graph.num_edges or 0, graph.num_vertices, read))
 
 

@@ -67,6 +67,9 @@ def run(candidates: Candidates, graph: Any, options: Options) -> Run:
             options.num_vertices,
             options.weight,
             ends=options.ends,
+            columns=options.columns,
+            first_id=options.first_id,
+            encoding=options.encoding,
             memory=options.bound,
             checkpoint=options.checkpoint,
             is_streamed=options.streams,
@@ -120,6 +123,7 @@ def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, options: Optio
     source = sized(source, scheduler)
     if options.bound is None and options.num_vertices is None and not source.is_on_device:
         source.check_vertices()
+        source.warn_if_sparse()
     return source
 
 

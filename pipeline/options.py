@@ -26,8 +26,11 @@ class Options:
     """The options of a run; see `mstflow.minimum_spanning_forest`."""
 
     num_vertices: int | None = None
-    weight: str | Callable[..., Any] | None = "weight"
-    ends: Sequence[str] | None = None
+    weight: str | int | Callable[..., Any] | None = "weight"
+    ends: Sequence[Any] | None = None
+    columns: Sequence[str | int] | None = None
+    first_id: int | None = None
+    encoding: str | None = None
     maximum: bool = False
     backend: str = "auto"
     threads: int | None = None

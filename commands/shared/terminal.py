@@ -12,9 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MemoryBoundError
-from ...graphs.names.number import number_graph
-from ...graphs.open import open_files
-from ...graphs.read import read
+from ...graphs.open import open_graph
 from ...graphs.source import EdgeSource
 from ...pipeline.options import parse_bytes
 
@@ -69,16 +67,19 @@ def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList |
 
     Names of vertices are numbered within the memory bound of the command, if it has one.
     """
-    inputs, how = options.inputs, {"format": options.format, "weight": options.weight}
     bound, checkpoint = (vars(options).get(name) for name in ("memory", "checkpoint"))
-    if options.ends is not None:
-        with within(bound) as memory:
-            return number_graph(inputs, options.ends, memory=memory, checkpoint=checkpoint, **how)
-    return (
-        open_files(inputs, is_bounded=bound is not None, **how)
-        if is_streamed
-        else read(inputs, **how)
-    )
+    names = "format", "weight", "ends", "columns", "first_id", "encoding"
+    how = {name: getattr(options, name) for name in names}
+    with within(bound) as memory:
+        return open_graph(
+            options.inputs,
+            None,
+            memory=memory,
+            checkpoint=checkpoint,
+            is_streamed=is_streamed,
+            is_bounded=bound is not None,
+            **how,
+        )
 
 
 def open_measured(options: argparse.Namespace) -> EdgeSource:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..column_names import Weight
     from ..edge_list import EdgeList
     from ..source import EdgeSource
     from .edge_table import EdgeTable
@@ -76,8 +77,20 @@ class Format:
     #: `name_type`, their `pyarrow.DataType`.
     holds_names: bool = False
 
-    def graph(self, path: Path, weight: str | None) -> EdgeList:
-        """Read a graph with the weights of this name; None stands for weight 1 on every edge."""
+    def options_of_text(self, path: Path, *, encoding: str | None) -> dict[str, Any]:
+        """Return the further options of `tables`, which only text has."""
+        if encoding is None:
+            return {}
+        if self.blocks is None or self.tables is None:
+            raise OptionError(f"{path}: encoding= is for text, not for format {self.name!r}")
+        return {"encoding": encoding}
+
+    def graph(self, path: Path, weight: Weight) -> EdgeList:
+        """Read a graph with the weights of this name; None stands for weight 1 on every edge.
+
+        `weight` may also be the columns of both ends and optionally of the weights, as a tuple.
+        """
+        self._check_columns(path, weight)
         options = (weight,) if self.has_columns else ()
         with contextlib.nullcontext() if self.is_folder else unchanged(path, FileState.of(path)):
             if self.read is not None:
@@ -88,13 +101,16 @@ class Format:
                 raise OptionError(f"{path}: format {self.name!r} can only be written")
         return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
 
-    def source(
-        self, path: Path, weight: str | None, *, is_bounded: bool = False
-    ) -> EdgeSource | None:
+    def _check_columns(self, path: Path, weight: Weight) -> None:
+        if isinstance(weight, tuple) and not self.has_columns:
+            raise OptionError(f"{path}: format {self.name!r} has no columns to choose by columns=")
+
+    def source(self, path: Path, weight: Weight, *, is_bounded: bool = False) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed.
 
         If memory is bounded, text is streamed, too: each scan parses it again.
         """
+        self._check_columns(path, weight)
         options = {"weight": weight} if self.has_columns else {}
         if not self.has_columns:
             check_weight(weight)
@@ -102,7 +118,7 @@ class Format:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
             return None
-        source = stream_blocks(path, self.name, partial(self.blocks, **options), f"{weight}")
+        source = stream_blocks(path, self.name, partial(self.blocks, **options))
         return source if self.has_columns else replace(source, unweighted=weight is None)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import FileFormatError
 from ...runtime.device import host_array
 from ..file_checks import digest, file_errors
+from ..names.vertex_names import name_columns
 from . import format_of
 
 if TYPE_CHECKING:
@@ -57,23 +58,24 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) 
         raise FileFormatError(message)
     has_names = name_type is not None and format.holds_names
     columns, identity = format.read_forest(path, weight_dtype, *([name_type] * has_names))
-    if "edge_id" not in columns or not set(columns) <= set(FOREST_COLUMNS):
+    ends = {name for end in "uv" if has_names for name in name_columns(end, name_type)}
+    if "edge_id" not in columns or not set(columns) <= {*FOREST_COLUMNS, *ends}:
         found = ", ".join(columns) or "nothing"
         message = f"{path}: expected columns edge_id and optionally u, v, weight; found {found}"
         raise FileFormatError(message)
     for name, column in columns.items():
-        if problem := column_problem(name, column, has_names=has_names):
+        if problem := column_problem(name, column, is_name=name in ends):
             raise FileFormatError(f"{path}: {problem}")
     if len({column.shape for column in columns.values()}) > 1:
         raise FileFormatError(f"{path}: the columns differ in length")
     return columns, identity
 
 
-def column_problem(name: str, column: NDArray[Any], *, has_names: bool = False) -> str | None:
+def column_problem(name: str, column: NDArray[Any], *, is_name: bool = False) -> str | None:
     """Return the reason why an array cannot be the column `name`, or None if it can."""
     if column.ndim != 1:
         return f"{name} must be one-dimensional, not of shape {column.shape}"
-    if has_names and name in ("u", "v") and column.dtype.kind == "O":
+    if is_name and column.dtype.kind == "O":
         return None
     kinds = "biuf" if name == "weight" else "iu"
     if column.dtype.kind not in kinds or column.dtype.itemsize > 8:

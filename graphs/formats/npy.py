@@ -256,6 +256,11 @@ class NpyColumns(Range):
     columns: tuple[_Column, ...]
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether there is a column of weights."""
+        return len(self.columns) == 3
+
+    @property
     def origin(self) -> tuple[str, int]:
         """The folder, and the first row of the range."""
         return str(self.columns[0].path.parent), self.start

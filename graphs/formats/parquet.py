@@ -83,7 +83,7 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
         dtypes = {n: arrow_dtype(n, file.schema_arrow.field(n).type) for n in names.present}
         ranges, stated = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
     segments = (
-        RowGroup(path, state, group, weight, start, stop - start)
+        RowGroup(path, state, group, names.weight, start, stop - start)
         for group, (start, stop) in enumerate(ranges)
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
@@ -105,6 +105,11 @@ class RowGroup(Segment):
     def edges_at_once(self) -> int:
         """Number of edges that any read loads: all of them."""
         return self.num_edges
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the file has the column of weights."""
+        return self.weight is not None
 
     @property
     def origin(self) -> tuple[str, int]:

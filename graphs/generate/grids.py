@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import GraphError, OptionError
+from ...runtime.identity import identify
 from ..file_checks import digest
 from ..segments import Range, rows_of
 from ..source import EdgeSource, check_dtype
@@ -108,7 +109,10 @@ def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     if left.dtype.kind == "b":
         distance = left != right
     else:
-        distance = np.maximum(left, right) - np.minimum(left, right)
+        with np.errstate(invalid="ignore"):
+            distance = np.maximum(left, right) - np.minimum(left, right)
+        if left.dtype.kind == "f" and np.isnan(distance.max(initial=0)):
+            distance[left == right] = 0  # equal infinities
     if left.dtype.kind == "i":  # the difference wraps around, which unsigned integers undo
         distance = distance.view(f"u{distance.itemsize}")
     return np.asarray(distance.sum(axis=-1)) if distance.ndim > 1 else distance
@@ -217,9 +221,9 @@ class GridSegment(Range):
         return found.reshape(3, -1)
 
     def fingerprint(self) -> str:
-        """Return a digest of the values, the directions and the name of the weights."""
-        name = f"{self.weight.__module__}.{getattr(self.weight, '__qualname__', self.weight)}"
-        facts = self.shape, self.offsets, name, self.start, self.stop, self.values.dtype.str
+        """Return a digest of the values, the directions and the function of the weights."""
+        weight = identify(self.weight)
+        facts = self.shape, self.offsets, weight, self.start, self.stop, self.values.dtype.str
         return digest(repr(facts).encode(), np.ascontiguousarray(self.values).data)
 
     def reads(self, size: int) -> Iterator[Read]:

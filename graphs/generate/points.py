@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import GraphError, OptionError
 from ...runtime.device import refuse_device
 from ...runtime.distances import METRICS, SQUARES, distance_block, distances
+from ...runtime.identity import identify
 from ...runtime.team import in_shares
 from ..file_checks import digest
 from ..segments import Range
@@ -243,7 +244,8 @@ class PointSegment(Range):
 
     def fingerprint(self) -> str:
         """Return a digest of the points and the metric."""
-        facts = self.rows.shape, self.metric, self.min_samples, self.dtype, self.start, self.stop
+        metric = identify(self.metric)
+        facts = self.rows.shape, metric, self.min_samples, self.dtype, self.start, self.stop
         return digest(repr(facts).encode(), self.rows.data)
 
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from ...errors import OptionError
+from ...errors import GraphError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def no_weights(weight: str, names: Iterable[Any]) -> OptionError:
-    """Return the error for a graph in which no edge has the attribute `weight`."""
-    known = ", ".join(map(repr, sorted(map(str, names)))) or "none"
-    return OptionError(f"no edge has the attribute {weight!r}; attributes found: {known}")
+def check_no_weights(weight: Any, attributes: Iterable[tuple[Any, Any]]) -> None:
+    """Check a graph in which no edge has the attribute `weight`; pass all names and values.
+
+    Each edge has the weight 1 if `weight` is the default and no attribute is a number.
+    """
+    found: dict[str, bool] = {}
+    for name, value in attributes:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        found[str(name)] = is_number or found.get(str(name), False)
+    if weight == "weight" and not any(found.values()):
+        return
+    known = ", ".join(map(repr, sorted(found))) or "none"
+    # Otherwise a graph whose weights have another name would be taken as unweighted.
+    raise (GraphError if weight == "weight" else OptionError)(
+        f"no edge has the attribute {weight!r}; attributes found: {known} (name it with weight=; "
+        "to weigh each edge 1, pass weight=None)"
+    )
 
 
 def class_names(value: Any) -> list[str]:

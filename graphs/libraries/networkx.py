@@ -10,7 +10,8 @@ import numpy as np
 
 from ...errors import GraphError
 from ..edge_list import EdgeList, checked_column
-from . import no_weights
+from ..names.vertex_names import names_of
+from . import check_no_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,17 +74,17 @@ def as_column(weights: list[Any]) -> NDArray[Any]:
 def from_networkx(graph: Any, weight: str | Callable[..., Any] | None) -> EdgeList:
     """Convert a networkx graph; `weight` is an attribute or a function of (u, v, attributes)."""
     edges = edges_of(graph)
-    column, values = None, None
+    column, values, size = None, None, len(edges.nodes)
     try:
         if callable(weight):
             values = [weight(*edge) for edge in edges.tuples(np.arange(len(edges.u)), keys=False)]
             column = as_column(values)
         elif weight is not None:
-            data = edges.data.tolist() if weight != "weight" else []
+            data = edges.data.tolist()
             if data and not any(weight in attributes for attributes in data):
-                raise no_weights(weight, {name for attributes in data for name in attributes})
+                check_no_weights(weight, chain.from_iterable(each.items() for each in data))
             column = edges.weights(weight)
-        return EdgeList(edges.u, edges.v, column, num_vertices=len(edges.nodes))
+        return EdgeList(edges.u, edges.v, column, num_vertices=size, names=names_of(edges.nodes))
     except GraphError as error:
         invalid = _first_invalid(values or [attributes.get(weight, 1) for attributes in edges.data])
         if invalid is None:

@@ -13,10 +13,11 @@ import numpy as np
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ...runtime.team import kernel_threads
+from ..column_names import parts_of
 from ..edge_list import EdgeList, join_weights
 from ..file_checks import file_fingerprint, paths_of
 from ..libraries.arrow_tables import arrow_values
-from ..libraries.pyarrow import pa
+from ..libraries.pyarrow import kinds, pa
 from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
 from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..column_names import Column
     from ..source import EdgeSource
 
 #: Folder of a checkpoint with the numbered pairs.
@@ -37,9 +39,10 @@ _MOST_BYTES = 2**31 - 1
 
 def number_graph(
     graph: Any,
-    ends: Sequence[str],
-    weight: str | None,
+    ends: Sequence[Any] | None,
+    weight: Column | None,
     *,
+    encoding: str | None = None,
     format: str | None = None,  # noqa: A002
     num_vertices: int | None = None,
     memory: int | None = None,
@@ -48,25 +51,32 @@ def number_graph(
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
-    It is a source if the pairs need more than `memory` bytes: DuckDB then numbers them on disk. The
-    folder `checkpoint` keeps numbered pairs that come from files. `num_vertices` must be None.
+    Without `ends`, the columns have their usual names. The graph is a source if the pairs need more
+    than `memory` bytes: DuckDB then numbers them on disk. The folder `checkpoint` keeps numbered
+    pairs that come from files. `num_vertices` must be None.
     """
-    names = [ends] if isinstance(ends, str) else list(ends)
-    if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
-        raise OptionError(f"ends must be the names of two columns, not {ends!r}")
+    if ends is not None:
+        _check_ends(ends)
     if num_vertices is not None:
         raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
     folder = identity = None
     files = paths_of(graph)
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
-        identity = [*names, weight, *map(file_fingerprint, files)]
+        identity = [
+            [list(parts_of(end)) for end in ends or ()],
+            weight,
+            format,
+            encoding,
+            *map(file_fingerprint, files),
+        ]
         if (known := numbered_before(folder, identity, spill)) is not None:
             return known
         if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:
-            rest = named_pairs(graph, names, weight, format, first=done)
+            rest = named_pairs(graph, ends, weight, format, encoding, first=done)
             return number_beyond_memory(rest, memory, folder, identity, spill)
-    pairs, held, size = named_pairs(graph, names, weight, format), deque[Any](), 0
+    pairs = named_pairs(graph, ends, weight, format, encoding)
+    held, size = deque[Any](), 0
     for table in pairs:
         held.append(table)
         size += table.nbytes
@@ -74,6 +84,17 @@ def number_graph(
             dropped = (held.popleft() for _ in range(len(held)))
             return number_beyond_memory(chain(dropped, pairs), memory, folder, identity, spill)
     return _number_in_memory(held)
+
+
+def _check_ends(ends: Any) -> None:
+    """Check that the ends are two columns, or two tuples of columns of one length."""
+    parts = [list(parts_of(end)) for end in ends] if isinstance(ends, tuple | list) else []
+    are_columns = all(isinstance(column, str | int) for end in parts for column in end)
+    is_pair = len(parts) == 2 and len(parts[0]) == len(parts[1]) > 0 and parts[0] != parts[1]
+    if not is_pair or not are_columns:
+        raise OptionError(
+            f"ends must be two columns, or a tuple of columns for each end, not {ends!r}"
+        )
 
 
 def _number_in_memory(pairs: deque[Any]) -> EdgeList:
@@ -96,6 +117,8 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     """Return the code of each name, and the name of each code as a `pyarrow.Array`."""
     if not sum(map(len, chunks)):
         return np.empty(0, np.int32), pa.array([], pa.string())
+    if kinds.is_struct(chunks[0].type):
+        return _encoded_structs(chunks)
     wanted = common_type([chunk.type for chunk in chunks])
     if wanted == pa.string() and sum(chunk.nbytes for chunk in chunks) > _MOST_BYTES:
         wanted = pa.large_string()
@@ -119,6 +142,19 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
         number = np.asarray(merged.chunk(len(codes)).indices)
         codes.append(number[np.concatenate([np.asarray(each.indices) for each in part.chunks])])
     return np.concatenate(codes), merged.chunk(0).dictionary
+
+
+def _encoded_structs(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
+    """Encode the fields one by one, and after each field encode the pairs of codes."""
+    names = [field.name for field in chunks[0].type]
+    codes, first = _encoded([chunk.field(0) for chunk in chunks])
+    values = [first]
+    for place in range(1, len(names)):
+        more, own = _encoded([chunk.field(place) for chunk in chunks])
+        codes, both = _encoded([pa.array(codes.astype(np.int64) * len(own) + more)])
+        former, latter = map(pa.array, np.divmod(np.asarray(both), len(own)))
+        values = [*(value.take(former) for value in values), own.take(latter)]
+    return codes, pa.StructArray.from_arrays(values, names)
 
 
 def _by_first_appearance(

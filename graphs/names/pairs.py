@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any
 
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
-from ..column_names import choose_columns
+from ..column_names import Choose, parts_of
 from ..file_checks import FileState, file_errors, paths_of, unchanged
 from ..formats import format_of
 from ..libraries import class_names
@@ -19,32 +19,37 @@ from ..libraries.pyarrow import kinds, pa
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..column_names import Choose
+    from ..column_names import Column
 
 
 def named_pairs(
     graph: Any,
-    ends: Sequence[str],
-    weight: str | None,
+    ends: Sequence[Any] | None,
+    weight: Column | None,
     format: str | None = None,  # noqa: A002
+    encoding: str | None = None,
     first: int = 0,
 ) -> Iterator[Any]:
     """Yield the pairs of a graph whose vertices have names, in order, from edge `first` on.
 
-    Each is a `pyarrow.Table` of l and r, strings or integers, and weight if the graph has weights.
+    Each is a `pyarrow.Table` of l and r, strings or integers or structs of these, and weight if the
+    graph has weights.
 
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
     of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.
     """
-    choose = partial(choose_columns, weight=weight, ends=ends)
-    skip = first
-    for table in _tables(graph, choose, format):
+    choose, skip = Choose(weight, ends), first
+    for table in _tables(graph, choose, format, encoding):
         if skip >= len(table):
             skip -= len(table)
             continue
         table, skip = table.slice(skip), 0
         left, right, weights = choose(table.column_names)
-        pairs = {"l": _names(left, table[left], first), "r": _names(right, table[right], first)}
+        fields = [*map(_field_name, parts_of(left), parts_of(right), count(1))]
+        pairs = {
+            end: _joined(fields, [_names(name, table[name], first) for name in parts_of(columns)])
+            for end, columns in (("l", left), ("r", right))
+        }
         if weights is not None:
             arrow_dtype(weights, table[weights].type)
             check_no_nulls(weights, table[weights], first)
@@ -54,34 +59,41 @@ def named_pairs(
         yield pa.table(pairs)
 
 
-def _tables(graph: Any, choose: Choose, format: str | None) -> Iterator[Any]:  # noqa: A002
+def _tables(
+    graph: Any,
+    choose: Choose,
+    format: str | None,  # noqa: A002
+    encoding: str | None,
+) -> Iterator[Any]:
     """Yield `pyarrow.Table` objects with at least the chosen columns."""
     if paths := paths_of(graph):
         for path in paths:
             file_format = format_of(path, format)
+            options = file_format.options_of_text(path, encoding=encoding)
             if file_format.tables is None:
                 raise OptionError(
-                    f"{path}: format {file_format.name!r} has no names (ends=); 'csv' has"
+                    f"{path}: format {file_format.name!r} has no names (ends=); text, CSV, Parquet "
+                    "and Arrow have"
                 )
             with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
-                yield from file_format.tables(path, choose)
+                yield from file_format.tables(path, choose, **options)
     elif is_delayed(graph):
         value = graph.compute() if hasattr(graph, "compute") else graph.result()
-        yield from _tables(value, choose, format)
+        yield from _tables(value, choose, format, encoding)
     elif is_table(graph):
         for chunk in graph.to_delayed():
-            yield from _tables(chunk, choose, format)
+            yield from _tables(chunk, choose, format, encoding)
     elif "pandas.DataFrame" in class_names(graph):
         yield as_arrow(graph[choose(list(graph.columns)).present])
     elif hasattr(graph, "__arrow_c_stream__"):
         yield as_arrow(graph)
     elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
         for item in graph:
-            yield from _tables(item, choose, format)
+            yield from _tables(item, choose, format, encoding)
     else:
         raise OptionError(
             "ends= needs a table of pandas, polars, pyarrow, Dask or any library that supports "
-            f"Arrow, or .parquet, .arrow or .csv files; found {type(graph).__name__}"
+            f"Arrow, or .parquet, .arrow, .csv or .txt files; found {type(graph).__name__}"
         )
 
 
@@ -98,8 +110,25 @@ def _names(name: str, column: Any, first_edge: int) -> Any:
     return column
 
 
+def _field_name(left: str, right: str, place: int) -> str:
+    """Return what the names of two columns have in common: "id" for "id_l" and "id_r"."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+    return "".join(letter for letter, _ in same).rstrip("_-. ") or f"name_{place}"
+
+
+def _joined(fields: Sequence[str], columns: Sequence[Any]) -> Any:
+    """Return several columns of names as one column of structs."""
+    if len(columns) == 1:
+        return columns[0]
+    whole = [pa.concat_arrays(column.chunks) for column in columns]
+    return pa.chunked_array([pa.StructArray.from_arrays(whole, fields)])
+
+
 def common_type(types: Sequence[Any]) -> Any:
     """Return the Arrow type that represents the names of all columns."""
+    if any(map(kinds.is_struct, types)):
+        fields = [[kind.field(place) for kind in types] for place in range(types[0].num_fields)]
+        return pa.struct([(each[0].name, common_type([f.type for f in each])) for each in fields])
     integers = [kinds.is_integer(kind) for kind in types]
     if any(integers) and not all(integers):
         found = "both" if integers[0] == integers[-1] else f"{types[0]} and {types[-1]}"

@@ -1,25 +1,26 @@
-"""The names of the vertices of a graph: an Arrow array in memory, or a Parquet file."""
+"""The names of the vertices of a graph: an Arrow array, a Parquet file, or nodes of a library."""
 
 from __future__ import annotations
 
 import weakref
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError
+from ...errors import GraphError, OptionError
 from ..libraries.pyarrow import compute, kinds, pa, parquet
 
 if TYPE_CHECKING:
     import contextlib
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 
 class VertexNames:
-    """The names of the vertices: strings or integers, all different.
+    """The names of the vertices: strings, integers or tuples of these, all different.
 
     Vertices are numbered in the order in which their names first appear in the pairs: row by row,
     the first end before the second.
@@ -27,7 +28,7 @@ class VertexNames:
     Parameters
     ----------
     values : pyarrow.Array
-        The name of each vertex.
+        The name of each vertex. A tuple is a struct, with a field for each column of names.
     """
 
     def __init__(self, values: Any) -> None:
@@ -52,12 +53,20 @@ class VertexNames:
         """Return the names of the vertices of an integer array, as a `pyarrow.Array`."""
         return self.values.take(_arrow(vertices))
 
+    def columns(self, label: str, vertices: Any, *, as_given: bool = False) -> dict[str, Any]:
+        """Return the names of vertices as columns, by the names that `name_columns` gives them.
+
+        If `as_given`, names that Arrow cannot hold are an object array, otherwise text.
+        """
+        named = name_columns(label, self.type)
+        return dict(zip(named, fields_of(self.take(vertices)), strict=True))
+
     def numbers(self, names: Any) -> NDArray[np.int64]:
         """Return the vertices that have the given names.
 
         Parameters
         ----------
-        names : sequence of str or int, or pyarrow.Array of length p
+        names : sequence of names, or pyarrow.Array of length p
 
         Returns
         -------
@@ -68,6 +77,8 @@ class VertexNames:
         OptionError
             If no vertex has one of the names, or a name is of another type.
         """
+        if kinds.is_struct(self.type):
+            return _looked_up(names, self)
         try:
             known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
             numbers = compute.index_in(known.cast(self.type), value_set=self.values)
@@ -86,13 +97,12 @@ class VertexNames:
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[str | int]:
+    def __iter__(self) -> Iterator[Any]:
         for block in self.blocks(2**16):
-            yield from block.to_pylist()
+            yield from map(_plain, block.to_pylist())
 
-    def __getitem__(self, vertex: int) -> str | int:
-        name: str | int = self.values[int(vertex)].as_py()
-        return name
+    def __getitem__(self, vertex: int) -> Any:
+        return _plain(self.values[int(vertex)].as_py())
 
     def __repr__(self) -> str:
         return f"<VertexNames: {len(self)} of type {self.type}>"
@@ -123,6 +133,129 @@ class StoredNames(VertexNames):
         """Yield the names in blocks of `size`, the last one shorter, as `pyarrow.Array`."""
         with parquet.ParquetFile(self._path) as file:
             yield from (batch.column(0).cast(self._type) for batch in file.iter_batches(size))
+
+
+class NodeNames(VertexNames):
+    """The nodes of a networkx graph, or the names of igraph's vertices: any objects.
+
+    In Arrow and files, nodes are text unless all are strings, or all integers of 64 bits.
+    """
+
+    def __init__(self, nodes: list[Any]) -> None:
+        self._nodes, self._length = nodes, len(nodes)
+
+    @cached_property
+    def _plain(self) -> Any:
+        """The nodes as a `pyarrow.Array` of strings or integers; None if they are others."""
+        classes = set(map(type, self._nodes))
+        if classes <= {str}:
+            return pa.array(self._nodes, pa.string())
+        are_integers = bool not in classes and all(issubclass(c, int | np.integer) for c in classes)
+        numbers = np.array(self._nodes if are_integers else [])
+        return pa.array(numbers) if numbers.dtype.kind in "iu" else None
+
+    @cached_property
+    def values(self) -> Any:
+        """The name of each vertex, as a `pyarrow.Array`."""
+        if self._plain is not None:
+            return self._plain
+        texts = dict(zip(map(str, self._nodes), self._nodes, strict=False))
+        if len(texts) < len(self):
+            node = next(node for node in self._nodes if texts[str(node)] != node)
+            raise OptionError(
+                f"nodes {node!r} and {texts[str(node)]!r} have the same text, so columns of text "
+                "cannot tell them apart; relabel one of them"
+            )
+        return pa.array(list(texts))
+
+    @property
+    def type(self) -> Any:
+        """The `pyarrow.DataType` of `values`."""
+        return self.values.type
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the references to the nodes, which belong to their graph."""
+        return 8 * len(self)
+
+    def columns(self, label: str, vertices: Any, *, as_given: bool = False) -> dict[str, Any]:
+        """Return the names of vertices as one column; see `VertexNames.columns`."""
+        if self._plain is not None or not as_given:
+            return super().columns(label, vertices)
+        column = np.empty(len(vertices), object)
+        column[:] = [self._nodes[vertex] for vertex in vertices.tolist()]
+        return {label: column}
+
+    def numbers(self, names: Any) -> NDArray[np.int64]:
+        """Return the vertices that have the given names; see `VertexNames.numbers`."""
+        return _looked_up(names, self._nodes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._nodes)
+
+    def __getitem__(self, vertex: int) -> Any:
+        return self._nodes[int(vertex)]
+
+
+def joined_names(names: VertexNames, more: VertexNames) -> tuple[VertexNames, NDArray[np.int64]]:
+    """Return names followed by the new ones among `more`, and the vertex of each of `more`."""
+    if isinstance(names, NodeNames):
+        number = {name: vertex for vertex, name in enumerate(names)}
+        numbers = np.array([number.setdefault(name, len(number)) for name in more], np.int64)
+        return NodeNames(list(number)), numbers
+    kind = names.type
+    if kinds.is_integer(kind) != kinds.is_integer(more.type):
+        raise GraphError(f"names are of type {more.type}, but those of the graph of type {kind}")
+    added = more.values.cast(kind)
+    if kinds.is_struct(kind):
+        known = {name: vertex for vertex, name in enumerate(names)}
+        numbers = np.array([known.get(name, -1) for name in more], np.int64)
+    else:
+        numbers = np.asarray(compute.index_in(added, value_set=names.values).fill_null(-1))
+        numbers = numbers.astype(np.int64)
+    new = np.flatnonzero(numbers < 0)
+    numbers[new] = len(names) + np.arange(len(new))
+    return VertexNames(pa.concat_arrays([names.values, added.take(pa.array(new))])), numbers
+
+
+def names_of(nodes: list[Any]) -> NodeNames | None:
+    """Return the names of vertices; None if they are the numbers of vertices, or not distinct."""
+    if nodes == list(range(len(nodes))) or len(set(nodes)) < len(nodes):
+        return None
+    return NodeNames(nodes)
+
+
+def name_columns(label: str, kind: Any) -> dict[str, Any]:
+    """Return the columns of names of an Arrow type, with their types: one, or one for each field.
+
+    A field is called ``label.field``, or ``field`` in a table with an empty label.
+    """
+    if not kinds.is_struct(kind):
+        return {label: kind}
+    return {f"{label}.{field.name}".removeprefix("."): field.type for field in kind}
+
+
+def fields_of(names: Any) -> list[Any]:
+    """Return the columns of an array of names."""
+    if not kinds.is_struct(names.type):
+        return [names]
+    return [names.field(place) for place in range(names.type.num_fields)]
+
+
+def _plain(name: Any) -> Any:
+    return tuple(name.values()) if isinstance(name, dict) else name
+
+
+def _looked_up(names: Any, known: Iterable[Any]) -> NDArray[np.int64]:
+    number = {name: vertex for vertex, name in enumerate(known)}
+    try:
+        return np.array([number[_plain(name)] for name in _as_list(names)], np.int64)
+    except KeyError as error:
+        raise OptionError(f"no vertex has the name {error.args[0]!r}") from error
+
+
+def _as_list(names: Any) -> Any:
+    return names.tolist() if hasattr(names, "tolist") else names
 
 
 def _arrow(values: Any) -> Any:

@@ -8,11 +8,9 @@ the values of the stages, the input, and the partitions. A run with another iden
 from __future__ import annotations
 
 import errno
-import inspect
 import json
 import os
 import sys
-import sysconfig
 import uuid
 import zipfile
 from dataclasses import dataclass
@@ -24,14 +22,13 @@ import numpy as np
 from ...errors import OptionError
 from ...graphs.file_checks import digest
 from ...graphs.names.number import FOLDER
+from ...runtime.identity import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import ModuleType
 
     from numpy.typing import NDArray
 
-    from ...stages import Stage
     from ..dataflow import Dataflow
 
 _PACKAGE = __name__.partition(".")[0]
@@ -80,56 +77,10 @@ class Record:
 
 
 def fingerprint(flow: Dataflow) -> str:
-    """Return a digest of the steps of a dataflow, the sources of its stages, and its values."""
-    stages = [(stage.name, _sources_of(stage)) for stage in flow.stages()]
-    values = [(name, _pickled(value)) for name, value in sorted(flow.values.items())]
+    """Return a digest of the steps of a dataflow, the functions of its stages, and its values."""
+    stages = [(stage.name, identify(stage)) for stage in flow.stages()]
+    values = [(name, identify(value)) for name, value in sorted(flow.values.items())]
     return digest(repr((flow.name, flow.describe(), stages, values)).encode())
-
-
-def _sources_of(stage: Stage) -> Any:
-    """Return digests of the code of a stage and of the values that its function holds.
-
-    The code is the text of the stage's module, and of all of the caller's modules that it uses. For
-    a function without a file, such as one typed at a prompt, it is the bytecode.
-    """
-    function = stage.function
-    closed = [_pickled(cell.cell_contents) for cell in function.__closure__ or ()]
-    given = (closed, _pickled(function.__defaults__), _pickled(function.__kwdefaults__))
-    try:
-        texts = [inspect.getsource(module) for module in _modules_of(function.__module__)]
-    except (KeyError, OSError, TypeError):
-        return _pickled(function), given
-    return digest(*(text.encode() for text in texts)), given
-
-
-def _modules_of(name: str) -> list[ModuleType]:
-    """Return a module and all of the caller's modules that it uses, directly or indirectly."""
-    found, unseen = {name: sys.modules[name]}, [name]
-    while unseen:
-        for value in list(vars(found[unseen.pop()]).values()):
-            is_code = inspect.ismodule(value) or callable(value)  # other values may be proxies
-            module = inspect.getmodule(value) if is_code else None
-            if module is not None and module.__name__ not in found and _is_own(module):
-                found[module.__name__] = module
-                unseen.append(module.__name__)
-    return [found[each] for each in sorted(found)]
-
-
-def _is_own(module: ModuleType) -> bool:
-    """Return whether a module is the caller's: not installed, and not of Python or mstflow."""
-    path = getattr(module, "__file__", None)
-    if path is None or module.__name__.partition(".")[0] == _PACKAGE:
-        return False
-    parents, folders = Path(path).parents, map(Path, sysconfig.get_paths().values())
-    # Packages of the user or of the system are not in the folders of a virtual environment.
-    is_package = not {"site-packages", "dist-packages"}.isdisjoint(each.name for each in parents)
-    return not is_package and set(folders).isdisjoint(parents)
-
-
-def _pickled(value: Any) -> str:
-    import cloudpickle  # imported only with a checkpoint
-
-    return digest(cloudpickle.dumps(value))
 
 
 def open_checkpoint(

@@ -99,7 +99,9 @@ def test_networkx_graphs():
     assert (found.u.tolist(), found.v.tolist()) == ([0, 2, 3], [0, 3, 2])
     assert found.weight.tolist() == [1, 1, 2.5]
     assert edge_list(made, weight="length").weight.tolist() == [7, 1, 1]
-    assert edge_list(made, num_vertices=9).num_vertices == 9
+    assert list(found.names) == list("dcba")
+    with pytest.raises(GraphError, match="4 names for 9 vertices; leave out num_vertices="):
+        edge_list(made, num_vertices=9)
     with pytest.raises(OptionError, match="attribute 'cost'; attributes found: 'length', 'w"):
         edge_list(made, weight="cost")
     made.add_edge("a", "c", weight=2**53 + 1)

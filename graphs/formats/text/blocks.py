@@ -18,7 +18,10 @@ from ...source import EdgeSource
 from .text_file import check_edges, fail
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from ...edge_list import Columns
 
@@ -36,6 +39,8 @@ class Header:
     line: int = 1
     #: The smallest number of bytes of an edge.
     size: int = 4
+    #: Whether ids may also be numbered from 1; then vertex 0 has no edge.
+    is_lenient: bool = False
 
 
 #: Yields the header, then blocks of columns.
@@ -52,32 +57,37 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
         for join, column in ((np.concatenate, us), (np.concatenate, vs), (join_weights, weights)):
             columns.append(None if column[0] is None else join(column))
             column.clear()  # so at most one column is in memory twice
-        graph = EdgeList(*columns, num_vertices=header.num_vertices)
+        num_vertices = header.num_vertices
+        if header.is_lenient and num_vertices is not None:
+            num_vertices = _counted(path, header, columns[:2])
+        graph = EdgeList(*columns, num_vertices=num_vertices)
     _check_edges(path, header, graph.num_edges)
     return graph
 
 
-def stream_blocks(
-    path: Path, name: str, read: Callable[[Path], Blocks], options: str
-) -> EdgeSource:
+def stream_blocks(path: Path, name: str, read: Callable[[Path], Blocks]) -> EdgeSource:
     """Return a text file as a source that holds one block at a time; a first pass counts edges.
 
-    `name` is that of the format, and `options` must identify the options of `read`.
+    `name` is that of the format.
     """
     state, kinds = FileState.of(path), set()
-    count = largest = 0
+    count, largest, has_zero = 0, 0, False
     with unchanged(path, state):
         blocks = read(path)
         header = _header(path, blocks)
         for u, v, weight in blocks:  # type: ignore[misc]
             count += len(u)
             largest = max(largest, int(u.max(initial=-1)) + 1, int(v.max(initial=-1)) + 1)
+            has_zero = has_zero or not (u.all() and v.all())
             kinds |= set() if weight is None else {weight.dtype.kind}
-    num_vertices = largest if header.num_vertices is None else header.num_vertices
+    num_vertices = largest
+    if header.num_vertices is not None:
+        num_vertices = max(header.num_vertices, largest)
+        _check_stated(path, header, num_vertices, has_zero=has_zero)
     _check_edges(path, header, count)
     dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
     blocks_again = partial(_blocks, read=read, dtype=dtype)
-    file = File(path, name, blocks_again, options, state, is_in_blocks=True)
+    file = File(path, name, blocks_again, state, is_in_blocks=True, is_weighted=bool(kinds))
     return EdgeSource((file.slice(0, count),), num_vertices)
 
 
@@ -104,6 +114,23 @@ def _header(path: Path, blocks: Blocks) -> Header:
     if count > _FREE_VERTICES + _VERTICES * path.stat().st_size:
         fail(path, header.line, f"states {count:,} vertices, out of all proportion to the file")
     return header
+
+
+def _counted(path: Path, header: Header, ends: Sequence[NDArray[Any]]) -> int:
+    """Return the stated number of vertices, plus one if ids are numbered from 1."""
+    stated = header.num_vertices or 0
+    if any(int(ids.max(initial=-1)) >= stated for ids in ends):
+        has_zero = not all(ids.all() for ids in ends)
+        _check_stated(path, header, stated + 1, has_zero=has_zero)
+        return stated + 1
+    return stated
+
+
+def _check_stated(path: Path, header: Header, num_vertices: int, *, has_zero: bool) -> None:
+    """Check that ids start from 1 if the largest one is the stated number of vertices."""
+    if num_vertices > (header.num_vertices or 0) and has_zero:
+        largest = num_vertices - 1
+        fail(path, header.line, f"states {largest} vertices, but ids are from 0 to {largest}")
 
 
 def _check_edges(path: Path, header: Header, num_edges: int) -> None:

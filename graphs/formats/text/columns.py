@@ -154,16 +154,16 @@ def _parse_block(block: bytes, row: Row) -> _Parsed:
     try:
         return _parse(text, row), num_lines
     except ValueError:  # normalise only now, because few blocks need it
-        return _parse(_tidy(text, row), row), num_lines
+        return _parse(tidy(text, row.comments), row), num_lines
 
 
-def _tidy(text: bytes, row: Row) -> bytes:
+def tidy(text: bytes, comments: bytes) -> bytes:
     """Remove comments, and reduce the space between fields to one space."""
     while b"  " in text:  # much faster than a regular expression
         text = text.replace(b"  ", b" ")
     text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
-    if any(bytes([mark]) in text for mark in row.comments):
-        return re.sub(rb"(?m)^[%b].*\n" % row.comments, b"", text)
+    if any(bytes([mark]) in text for mark in comments):
+        return re.sub(rb"(?m)^[%b].*\n" % comments, b"", text)
     return text
 
 

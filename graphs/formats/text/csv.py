@@ -11,16 +11,26 @@ from ....errors import OptionError
 from ...column_names import choose_columns
 from ...libraries.arrow_tables import arrow_errors
 from ...libraries.pyarrow import arrow_csv, pa
+from ...names.vertex_names import name_columns
 from ..file_format import Format
 from .blocks import Header
-from .columns import ANY, Row, check_last_line, parse_weights, read_rows, records, whole_lines
+from .columns import (
+    ANY,
+    Row,
+    check_last_line,
+    parse_weights,
+    read_rows,
+    records,
+    tidy,
+    whole_lines,
+)
 from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from ...column_names import Choose, ColumnNames
+    from ...column_names import Choose, ColumnNames, Weight
     from ..edge_table import EdgeTable
     from ..file_format import SavedForest
     from .blocks import Blocks
@@ -29,7 +39,7 @@ _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MOST_COLUMNS = 4096
 
 
-def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
+def csv_blocks(path: Path, weight: Weight = "weight") -> Blocks:
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
     The first line has the names of the columns. `choose_columns` finds the columns of the
@@ -40,56 +50,117 @@ def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
     """
     with open_text(path) as file:
         choose = partial(choose_columns, weight=weight)
-        delimiter, names, chosen, number, pending = _read_head(file, choose)
-        known = dict(zip(chosen, ("u", "v", "weight"), strict=True))
-        fields = tuple(known.get(name, str(at)) for at, name in enumerate(names))
+        delimiter, names, chosen, number, pending = _read_head(
+            file, choose, by_position=isinstance(weight, tuple | int)
+        )
+        fields = fields_of_row(names, chosen)
         header = delimiter.decode().join(names)
         yield Header()
         row = Row(b"", fields, delimiter=delimiter, header=header)
         yield from read_rows(file, row, number=number, pending=pending)
 
 
-def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[Any]:
+def csv_tables(
+    path: Path,
+    choose: Choose,
+    block_size: int = 2**24,
+    *,
+    encoding: str | None = None,
+    comments: bytes = b"#",
+) -> Iterator[Any]:
     """Yield blocks of the chosen columns as tables: names as strings, weights as numbers."""
-    with open_text(path) as file:
-        delimiter, names, chosen, number, pending = _read_head(file, choose)
-        wanted = chosen.present
+    with open_text(path, encoding) as file:
+        delimiter, names, chosen, number, pending = _read_head(
+            file, choose, comments, by_position=choose.is_by_position, has_names=True
+        )
+        wanted = list(dict.fromkeys(chosen.present))
         types = pa.schema([(name, pa.string()) for name in wanted])
         for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
             check_last_line(file, block, number)
-            if block.isspace():
+            text = block
+            if delimiter in b" \t" and b'"' not in block:
+                text = tidy(block.replace(b"\t", b" "), comments)
+            if text.isspace() or not text:
+                number += block.count(b"\n")
                 continue
-            with arrow_errors(path):
+            try:
                 table = arrow_csv.read_csv(
-                    pa.BufferReader(block),
-                    arrow_csv.ReadOptions(column_names=names, block_size=len(block) + 1),
-                    arrow_csv.ParseOptions(delimiter=delimiter.decode()),
+                    pa.BufferReader(text),
+                    arrow_csv.ReadOptions(column_names=names, block_size=len(text) + 1),
+                    arrow_csv.ParseOptions(
+                        delimiter=" " if text is not block else delimiter.decode()
+                    ),
                     arrow_csv.ConvertOptions(
                         column_types=types, include_columns=wanted, null_values=[]
                     ),
                 )
+            except pa.ArrowInvalid as error:
+                _explain(file, block, number, delimiter, names, comments)
+                file.fail(number, f"in the block from here: {error}")
             if chosen.weight is not None:
                 weights = parse_weights(file, table[chosen.weight].combine_chunks(), number)
-                table = table.set_column(len(wanted) - 1, chosen.weight, pa.array(weights))
+                place = wanted.index(chosen.weight)
+                table = table.set_column(place, chosen.weight, pa.array(weights))
             yield table
             number += block.count(b"\n")
 
 
-def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], ColumnNames, int, bytes]:
+def _explain(
+    file: TextFile, block: bytes, number: int, delimiter: bytes, names: list[str], comments: bytes
+) -> None:
+    """Raise an error for the first malformed line of a block, if there is one."""
+    for here, fields in records(file, block, number, delimiter):
+        if delimiter in b" \t":
+            fields = [each for each in fields if each]
+        if not fields or (comments and fields[0][:1] in comments):
+            continue
+        if len(fields) != len(names):
+            file.fail(here, f"expected {len(names)} fields, found {len(fields)}")
+        try:
+            b" ".join(fields).decode()
+        except UnicodeDecodeError:
+            file.fail(here, "the text is not UTF-8; name its encoding, as in encoding='latin-1'")
+
+
+def fields_of_row(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
+    """Return the fields of a `Row`, for the columns of a graph among all columns."""
+    known = dict(zip(chosen, ("u", "v", "weight"), strict=True))
+    return tuple(known.get(name, str(at)) for at, name in enumerate(names))
+
+
+def _read_head(
+    file: TextFile,
+    choose: Callable[[Sequence[str]], ColumnNames],
+    comments: bytes = b"#",
+    *,
+    by_position: bool,
+    has_names: bool = False,
+) -> tuple[bytes, list[str], ColumnNames, int, bytes]:
     """Read the first line, and choose the columns.
+
+    Without a header, columns are u, v and weight, and columns `by_position` may follow. A line of
+    numbers is no header, and if vertices have names and columns are by position, no line is.
 
     Return the delimiter, the names of all columns and of those of the graph, the number of the
     first line with data, and this line if it has been read.
     """
-    number, line = file.first_row(b"#", "edges")
+    number, line = file.first_row(comments, "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
     ((_, fields),) = records(file, line.rstrip(b"\n"), number, delimiter)
+    if delimiter in b" \t":
+        fields = [field for field in fields if field]
     names, pending = [field.decode(errors="replace") for field in fields], b""
     if len(names) > _MOST_COLUMNS:
         file.fail(number, f"{len(names)} columns, more than {_MOST_COLUMNS}")
     try:
-        if any(map(is_number, names)):
-            names, pending = ["u", "v", "weight"][: len(names)], line
+        if (by_position and has_names) or any(map(is_number, names)):
+            if len(names) > 3 and not by_position:
+                raise ValueError(
+                    f"{len(names)} columns without a header; choose columns by position from 0, as "
+                    "in columns=(0, 1, 2)"
+                )
+            known = "u", "v", "weight", *map(str, range(3, len(names)))
+            names, pending = list(known[: len(names)]), line
         chosen = choose(names)
     except OptionError:
         raise
@@ -101,14 +172,14 @@ def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], Column
 def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read all columns of a forest: ids as int64 or `name_type`, weights as `weight_dtype`."""
     weight = pa.from_numpy_dtype(WRITTEN_AS.get(weight_dtype.name, weight_dtype))
-    ends = name_type or pa.int64()
-    options = arrow_csv.ConvertOptions(null_values=[])
-    options.column_types = {"edge_id": pa.int64(), "u": ends, "v": ends, "weight": weight}
+    types = {"edge_id": pa.int64()}
+    types |= name_columns("u", name_type or pa.int64()) | name_columns("v", name_type or pa.int64())
+    options = arrow_csv.ConvertOptions(null_values=[], column_types={**types, "weight": weight})
     with arrow_errors(path):
         try:
             table = arrow_csv.read_csv(path, convert_options=options)
         except pa.ArrowInvalid:  # weights that differ from the graph's: `verify` reports the edge
-            options.column_types = {"edge_id": pa.int64(), "u": ends, "v": ends}
+            options.column_types = types
             table = arrow_csv.read_csv(path, convert_options=options)
         if len(set(table.column_names)) < len(table.column_names):
             raise ValueError("two columns have the same name")

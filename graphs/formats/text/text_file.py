@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import gzip
 import io
@@ -14,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ....errors import FileFormatError
+from ....errors import FileFormatError, OptionError
 from ....progress import report_progress
 from ...file_checks import file_errors, most_from
 from ...libraries.pyarrow import arrow_csv, pa
@@ -108,8 +109,8 @@ class TextFile:
 
 
 @contextlib.contextmanager
-def open_text(path: Path) -> Iterator[TextFile]:
-    """Open a plain or compressed file; errors inside the block name the file."""
+def open_text(path: Path, encoding: str | None = None) -> Iterator[TextFile]:
+    """Open a plain or compressed file as UTF-8; errors inside the block name the file."""
     decompress, most = DECOMPRESSORS.get(path.suffix.lower()), most_from(path)
     report = partial(report_progress, f"read {path.name}", total=path.stat().st_size)
 
@@ -123,10 +124,19 @@ def open_text(path: Path) -> Iterator[TextFile]:
     with file_errors(path, EOFError, zlib.error, lzma.LZMAError), path.open("rb", 0) as raw:
         file = io.BufferedReader(_Watched(raw, report), _BUFFER)
         if decompress is None:
-            yield TextFile(path, file)
+            yield TextFile(path, _recoded(file, encoding))
             return
         with decompress(file) as data:
-            yield TextFile(path, io.BufferedReader(_Watched(data, check), _BUFFER))
+            data = io.BufferedReader(_Watched(data, check), _BUFFER)
+            yield TextFile(path, _recoded(data, encoding))
+
+
+def _recoded(file: IO[bytes], encoding: str | None) -> Any:
+    """Return a file of text in an encoding as a file of UTF-8."""
+    try:
+        return file if encoding is None else codecs.EncodedFile(file, "utf-8", encoding)
+    except LookupError as error:
+        raise OptionError(f"unknown encoding {encoding!r}; known are those of Python") from error
 
 
 def split_fields(line: bytes) -> list[bytes]:

@@ -2,40 +2,87 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ....errors import FileFormatError
+from ....errors import FileFormatError, GraphError
+from ...column_names import choose_columns
+from ...edge_list import check_weight
 from ..file_format import Format
 from .blocks import Header
 from .columns import Row, read_rows
+from .csv import csv_tables, fields_of_row
 from .text_file import TextFile, is_number, open_text, split_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from ...column_names import Weight
+    from ...edge_list import Columns
     from .blocks import Blocks
 
 _COMMENTS = b"#%"
 _MOST_COMMENTS = 2**16  # after the first edge or line of counts
 
 
-def txt_blocks(path: Path) -> Blocks:
+def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
     """Yield the header and the blocks of a text edge list, plain or compressed.
 
     Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The number of
     vertices and the number of edges may come first. They are on separate lines, or on one line if
-    the edges have weights. (Without weights, a line of two numbers is an edge.)
+    the edges have weights. Without weights, a line of two numbers is an edge, unless it could be
+    the numbers of vertices and edges, which is an error.
+
+    `weight` may be a tuple of positions: of both ends and optionally the weights. There are no
+    numbers of vertices and edges then, and lines have any number of fields.
 
     Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. If float64 would
     round an integer, the file is refused.
     """
     with open_text(path) as file:
+        if isinstance(weight, tuple | int):
+            weight = (0, 1, weight) if isinstance(weight, int) else weight
+            start, pending = file.first_row(_COMMENTS, "edges")
+            names = [str(at) for at in range(len(split_fields(pending)))]
+            try:
+                row = Row(_COMMENTS, fields_of_row(names, choose_columns(names, weight)))
+            except GraphError as error:
+                file.fail(start, str(error))
+            yield Header()
+            yield from read_rows(file, row, number=start, pending=pending)
+            return
+        check_weight(weight)
         counts, width, start, pending = _head(file)
         num_vertices = counts[0][1] if counts else None
-        row = Row(_COMMENTS, ("u", "v", "weight")[:width], num_vertices=num_vertices)
+        fields = "u", "v", "weight" if weight else "2"
+        # Ids from 1 to the stated number are valid, too: then vertex 0 has no edge.
+        last = None if num_vertices is None else num_vertices + 1
+        row = Row(_COMMENTS, fields[:width], num_vertices=last)
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
-        yield Header(num_vertices, num_edges, line)
-        yield from read_rows(file, row, number=start, pending=pending)
+        yield Header(num_vertices, num_edges, line, is_lenient=True)
+        blocks = read_rows(file, row, number=start, pending=pending)
+        yield from blocks if counts or width == 3 else _without_counts(file, start, blocks)
+
+
+def _without_counts(file: TextFile, number: int, blocks: Iterator[Columns]) -> Iterator[Columns]:
+    """Yield edges without weights; check that the first one is not the number of vertices and m."""
+    first: tuple[int, int] | None = None
+    count = largest = 0
+    for block in blocks:
+        u, v, _ = block
+        if first is None:
+            first, u, v = (int(u[0]), int(v[0])), u[1:], v[1:]
+        count += len(u)
+        largest = max(largest, int(u.max(initial=0)), int(v.max(initial=0)))
+        yield block
+    if first is not None and 0 < count == first[1] and largest <= first[0]:
+        shown = "{} {}".format(*first)
+        file.fail(
+            number,
+            f"{shown!r} may state the numbers of vertices and edges, because {count} edges follow; "
+            "write one number per line if so, or pass columns=(0, 1) if it is an edge",
+        )
 
 
 def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
@@ -70,7 +117,11 @@ def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
         elif len(fields) in (2, 3):
             return counts, len(fields), number, line
         else:
-            file.fail(number, f"expected 'u v' or 'u v weight', found {len(fields)} fields")
+            file.fail(
+                number,
+                f"expected 'u v' or 'u v weight', found {len(fields)} fields; choose columns by "
+                "position from 0, as in columns=(0, 1, 2)",
+            )
     if not counts and not pending:
         raise FileFormatError(f"{file.path}: holds no edges")
     return counts, 2, start, pending
@@ -80,5 +131,7 @@ FORMAT = Format(
     "txt",
     (".txt", ".tsv", ".edges", ".el", ".edgelist"),
     blocks=txt_blocks,
+    tables=partial(csv_tables, comments=_COMMENTS),
+    has_columns=True,
     begins=lambda line: not line.isspace() and all(map(is_number, split_fields(line))),
 )

@@ -1,0 +1,184 @@
+"""Identities of functions and values: digests of all that decides what they compute."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import hashlib
+import inspect
+import sys
+import sysconfig
+from pathlib import Path
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_PACKAGE = __name__.partition(".")[0]
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+#: Attributes of classes that do not decide what their methods compute.
+_DETAILS = ("__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl")
+_SLOTS = (GetSetDescriptorType, MemberDescriptorType)
+#: Attributes with the Python function of a compiled or wrapped one: of Numba and of functools.
+_INNER = ("py_func", "__wrapped__")
+
+
+def identify(value: Any) -> str:
+    """Return a digest of a value that is the same in every process.
+
+    The digest of a function covers its code, its defaults, the values of its closure and the
+    globals that it reads; and the same of each function and class among these. Code of installed
+    packages is identified by its name, and a module of the caller by the text of all of the
+    caller's modules that it uses.
+
+    Raises
+    ------
+    OptionError
+        If the value holds an object whose state cannot be read, such as an open file.
+    """
+    return _digest(repr(_Description().of(value)).encode())
+
+
+class _Description:
+    """Descriptions of values as nested tuples; an object that occurs again is only numbered."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[int, Any]] = {}  # the objects too, so that no id is reused
+
+    def of(self, value: Any) -> Any:
+        if type(value) in _PLAIN:
+            return type(value).__name__, repr(value)
+        if type(value) in (tuple, list):
+            return type(value).__name__, *map(self.of, value)
+        if type(value) is dict:
+            return "dict", *map(self.of, value.items())
+        if type(value) in (set, frozenset):
+            return "set", *sorted(repr(self.of(item)) for item in value)
+        if isinstance(value, ModuleType):
+            return "module", value.__name__, *map(_source, _own_modules(value))
+        if id(value) in self.known:
+            return "known", self.known[id(value)][0]
+        self.known[id(value)] = len(self.known), value
+        return self._object(value)
+
+    def _object(self, value: Any) -> Any:
+        if isinstance(value, CodeType):
+            names = value.co_names, value.co_varnames, value.co_freevars
+            counts = value.co_argcount, value.co_kwonlyargcount, value.co_flags
+            return "code", value.co_code, names, counts, *map(self.of, value.co_consts)
+        if (name := _installed_name(value)) is not None:
+            return "installed", name
+        if isinstance(value, FunctionType):
+            return "function", *map(self.of, _parts(value))
+        if isinstance(value, type):
+            items = [
+                (name, self.of(item))
+                for name, item in sorted(vars(value).items())
+                if name not in _DETAILS and not isinstance(item, _SLOTS)
+            ]
+            return "class", value.__qualname__, self.of(value.__bases__), items
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            return "array", value.dtype.str, value.shape, _digest(np.ascontiguousarray(value).data)
+        if isinstance(value, property):
+            return "property", self.of(value.fget)
+        for inner in _INNER:
+            if hasattr(type(value), inner) or inner in getattr(value, "__dict__", ()):
+                return inner, self.of(getattr(value, inner))
+        return "object", *map(self.of, _reduced(value))
+
+
+def _parts(function: FunctionType) -> Iterator[Any]:
+    """Yield all that decides what a function computes."""
+    yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
+    yield vars(function)
+    yield [_content(cell) for cell in function.__closure__ or ()]
+    known = function.__globals__
+    yield {name: known[name] for name in sorted(_globals_of(function.__code__)) if name in known}
+    imported = map(sys.modules.get, sorted(_globals_of(function.__code__, "IMPORT_NAME")))
+    yield [module for module in imported if module is not None and _is_own(module)]
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None
+
+
+def _globals_of(code: CodeType, operation: str = "LOAD_GLOBAL") -> set[str]:
+    """Return the names of the globals that code reads, including the functions inside it."""
+    names = {each.argval for each in dis.get_instructions(code) if each.opname == operation}
+    inner = (const for const in code.co_consts if isinstance(const, CodeType))
+    return names.union(*(_globals_of(each, operation) for each in inner))
+
+
+def _reduced(value: Any) -> Iterable[Any]:
+    """Return how an object would be pickled: a function, its arguments, and a state."""
+    try:
+        reduced = value.__reduce_ex__(2)
+    except Exception as error:  # objects may raise anything
+        reduced = str(error)
+    if isinstance(reduced, str):
+        raise OptionError(
+            f"a checkpoint cannot identify {value!r:.80}: {reduced}; pass a function of arrays and "
+            "numbers, or leave out checkpoint="
+        )
+    return [*reduced[:3], *(list(items) for items in reduced[3:5] if items is not None)]
+
+
+def _installed_name(value: Any) -> str | None:
+    """Return the name of a function or class of Python, mstflow or a package; None for others."""
+    module, name = (getattr(value, part, None) for part in ("__module__", "__qualname__"))
+    if not isinstance(module, str) or not isinstance(name, str) or module not in sys.modules:
+        return None
+    if _is_own(sys.modules[module]):
+        return None
+    try:
+        found = functools.reduce(getattr, name.split("."), sys.modules[module])
+    except AttributeError:
+        return None
+    return f"{module}.{name}" if found is value else None
+
+
+def _is_own(module: ModuleType) -> bool:
+    """Return whether a module is the caller's: not installed, and not of Python or mstflow."""
+    root, path = module.__name__.partition(".")[0], getattr(module, "__file__", None)
+    if root == _PACKAGE:
+        return False
+    if path is None:
+        return root not in sys.stdlib_module_names
+    parents, folders = Path(path).parents, map(Path, sysconfig.get_paths().values())
+    # Packages of the user or of the system are not in the folders of a virtual environment.
+    is_package = not {"site-packages", "dist-packages"}.isdisjoint(each.name for each in parents)
+    return not is_package and set(folders).isdisjoint(parents)
+
+
+def _own_modules(module: ModuleType) -> list[ModuleType]:
+    """Return those of a module, and of all modules that it uses in turn, that are the caller's."""
+    found, unseen = {}, [module]
+    while unseen:
+        if (here := unseen.pop()).__name__ in found or not _is_own(here):
+            continue
+        found[here.__name__] = here
+        for value in list(vars(here).values()):
+            is_code = inspect.ismodule(value) or callable(value)  # other values may be proxies
+            used = inspect.getmodule(value) if is_code else None
+            unseen += [] if used is None else [used]
+    return [found[name] for name in sorted(found)]
+
+
+def _source(module: ModuleType) -> str:
+    try:
+        return _digest(inspect.getsource(module).encode())
+    except (OSError, TypeError):
+        path = getattr(module, "__file__", None)
+        return _digest(Path(path).read_bytes() if path else b"")
+
+
+def _digest(data: Any) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
