@@ -19,16 +19,15 @@ from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .column_names import choose_columns
 from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
-from .file_checks import paths_of
+from .file_checks import places_of
 from .libraries import class_names, no_weights
-from .libraries.arrow_tables import arrow_graph, as_arrow
-from .libraries.dask import chunks_of_arrays, is_array, is_delayed, is_table
+from .libraries.arrow_tables import arrow_graph
+from .libraries.dask import chunks_of_arrays, is_array, is_collection, is_delayed
 from .libraries.networkx import from_networkx
+from .libraries.pyarrow import pa
+from .libraries.tables import Rows, is_read_once, is_table, tables
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
-
-#: Classes that support Arrow's stream interface but hold a single column.
-_ARROW_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
 
 Graph = EdgeList | EdgeSource
 
@@ -147,24 +146,13 @@ def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
     return EdgeList(ends[:, 0], ends[:, 1], values, num_vertices=graph.vcount())
 
 
-def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
-    names = choose_columns(list(frame.columns), weight).present
-    for name in names:
-        if not isinstance(frame[name].dtype, np.dtype) and (missing := frame[name].isna()).any():
-            message = f"edge {int(missing.to_numpy().argmax())}: column {name!r} has no value"
-            raise GraphError(message)
-    return EdgeList(*(frame[name].to_numpy() for name in names))
+def _from_mapping(columns: Any, weight: str | None) -> EdgeList:
+    return of_columns(*(columns[name] for name in choose_columns(list(columns), weight).present))
 
 
-def _is_arrow(graph: Any) -> bool:
-    """Return whether an object is a table that supports Arrow's stream interface."""
-    # A class has the attribute, too.
-    has_stream = hasattr(graph, "__arrow_c_stream__") and not isinstance(graph, type)
-    return has_stream and _ARROW_COLUMNS.isdisjoint(class_names(graph))
-
-
-def _from_arrow(table: Any, weight: str | None) -> EdgeList:
-    return arrow_graph(as_arrow(table), weight)
+def _from_table(table: Any, weight: str | None) -> EdgeList:
+    blocks = list(tables(table, partial(choose_columns, weight=weight)))
+    return arrow_graph(pa.concat_tables(blocks), weight) if blocks else of_columns([], [])
 
 
 # Graphs that are streamed.
@@ -173,6 +161,12 @@ def _from_arrow(table: Any, weight: str | None) -> EdgeList:
 def _from_source(source: EdgeSource, weight: str | None) -> EdgeSource:
     check_weight(weight, "a source")
     return source
+
+
+def stream_table(table: Any, weight: str | None) -> EdgeSource:
+    """Return a lazy table as a source, which reads its rows in each scan."""
+    rows: Any = Rows(table, partial(choose_columns, weight=weight))
+    return _from_chunks(iter(rows) if is_read_once(table) else rows, weight)
 
 
 def _are_all(recognises: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -227,7 +221,7 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
         return column_segment(chunk, name)
-    if paths_of(chunk):
+    if places_of(chunk):
         raise GraphError(f"{name}: expected columns, found a path; pass a list of paths instead")
     try:
         graph: Any = adopt(chunk, weight, may_stream=False)
@@ -242,8 +236,8 @@ _LIBRARIES = (
     Adopter(_is("scipy.sparray", "scipy.spmatrix"), _from_scipy),
     Adopter(_is("networkx.Graph"), from_networkx),
     Adopter(_is("igraph.Graph"), _from_igraph),
-    Adopter(_is("pandas.DataFrame"), _from_pandas),
-    Adopter(_is_arrow, _from_arrow),
+    Adopter(lambda graph: isinstance(graph, Mapping), _from_mapping),
+    Adopter(is_table, _from_table),
 )
 
 #: In the order in which they are asked.
@@ -254,7 +248,7 @@ ADOPTERS = (
     *_LIBRARIES,
     Adopter(_are_all(is_delayed), _from_delayed, is_streamed=True),
     Adopter(_are_chunks, _from_chunks, is_streamed=True),
-    Adopter(_are_all(is_table), _from_dask_tables, is_streamed=True),
+    Adopter(_are_all(is_collection), _from_dask_tables, is_streamed=True),
     Adopter(_are_all(is_array), _from_dask_arrays, is_streamed=True),
     Adopter(_is_iterable, _from_chunks, is_streamed=True),
     Adopter(lambda graph: isinstance(graph, tuple | list), _from_sequence),

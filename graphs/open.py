@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from os import fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import GraphError, OptionError
 from ..progress import set_listener
-from .adopters import adopt
-from .edge_list import EdgeList, checked_num_vertices
-from .file_checks import FileState, most_from, paths_of
-from .formats import format_of
+from .adopters import adopt, stream_table
+from .edge_list import EdgeList, checked_num_vertices, concatenate
+from .file_checks import FileState, most_from, places_of
+from .formats import parts_of
+from .libraries.tables import is_lazy
 from .names.number import number_graph
 from .read import read
 from .segments import ArraySegment, File
@@ -24,6 +23,10 @@ from .source import EdgeSource
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
+
+    from .formats.file_format import Format
+    from .places.folders import Part
+    from .places.url import Place
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24
@@ -54,8 +57,9 @@ def open_graph(
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
-    if not (paths := paths_of(graph)):
-        opened = adopt(graph, weight)
+    if not (paths := places_of(graph)):
+        is_rows = is_bounded and is_lazy(graph)
+        opened = stream_table(graph, weight) if is_rows else adopt(graph, weight)
     elif is_streamed:
         opened = open_files(paths, weight=weight, is_bounded=is_bounded)
     else:
@@ -78,7 +82,7 @@ def edge_list(
     The arguments are those of `minimum_spanning_forest`. `docs/formats.md` defines the order of the
     edges for each form.
     """
-    if not callable(weight) and (paths := paths_of(graph)):
+    if not callable(weight) and (paths := places_of(graph)):
         return read(paths, num_vertices=num_vertices, weight=weight)
     loaded = adopt(graph, weight, may_stream=False)
     assert isinstance(loaded, EdgeList)
@@ -86,7 +90,7 @@ def edge_list(
 
 
 def open_files(
-    paths: Sequence[str | PathLike[str]],
+    paths: Sequence[str | PathLike[str] | Place],
     format: str | None = None,  # noqa: A002
     weight: str | None = "weight",
     *,
@@ -97,35 +101,48 @@ def open_files(
     Folders of `.npy` columns and Parquet files are streamed. Other files are loaded. If memory is
     bounded, they are read in each scan instead: text and `.bin` in blocks, others as a whole.
     """
-    sources = []
-    for path in map(Path, paths):
-        file_format = format_of(path, format)
-        source = file_format.source(path, weight, is_bounded=is_bounded)
-        if source is None and is_bounded:
-            # Without `size`, assume that the columns and the work to read them take all that a file
-            # may expand to.
-            size = most_from(path) // 2 if file_format.size is None else file_format.size(path)
-            whole, most = partial(_whole, format=format, weight=weight), -(-size // _EDGE)
-            state, options = FileState.of(path), f"{weight}"
-            file = File(path, file_format.name, whole, options, state, edges_at_once=most)
-            source = EdgeSource((file,))
-        sources.append(source or EdgeSource.of(file_format.graph(path, weight)))
-    segments = tuple(segment for source in sources for segment in source.segments)
-    counts = [source.num_vertices or 0 for source in sources]
-    least = max(counts)
-    dtypes = {source.weight_dtype for source in sources}
+    parts = parts_of(places_of(list(paths)), format)
+    sources = [_part_source(part, kind, weight, is_bounded) for part, kind in parts]
+    if all(source is None for source in sources):  # loaded weights may differ in dtype
+        return EdgeSource.of(concatenate([kind.graph(part, weight) for part, kind in parts]))
+    segments, counts, dtypes = [], [], {}
+    for source, (part, kind) in zip(sources, parts, strict=True):
+        each = source or EdgeSource.of(kind.graph(part, weight))
+        segments += each.segments
+        counts.append(each.num_vertices)
+        if each.weight_dtype is not None and weight is not None:
+            dtypes.setdefault(each.weight_dtype, part.place)
+    if len(dtypes) > 1:
+        found = " and ".join(f"{dtype} in {path}" for dtype, path in dtypes.items())
+        message = f"files that are streamed need weights of one dtype; found {found}"
+        raise GraphError(f"{message}; without memory=, mstflow converts them")
+    least = max(count or 0 for count in counts)
     return EdgeSource(
-        segments,
-        None if any(source.num_vertices is None for source in sources) else least,
+        tuple(segments),
+        None if None in counts else least,
         unweighted=weight is None,
-        is_checked=len(sources) == 1 and sources[0].is_checked,
-        weight_dtype=dtypes.pop() if len(dtypes) == 1 else None,
+        weight_dtype=next(iter(dtypes), None),
         least_vertices=least,
-        counted_in=fspath(paths[counts.index(least)]),
+        counted_in=str(parts[[count or 0 for count in counts].index(least)][0].place),
     )
 
 
-def _whole(path: Path, format: str | None, weight: str | None) -> Iterator[ArraySegment]:  # noqa: A002
+def _part_source(
+    part: Part, kind: Format, weight: str | None, is_bounded: bool
+) -> EdgeSource | None:
+    """Return a file as a source, or None if it must be loaded."""
+    source = kind.source(part, weight, is_bounded=is_bounded)
+    if source is not None or not is_bounded:
+        return source
+    # Without `size`, assume that the columns and the work to read them take all that a file may
+    # expand to.
+    size = most_from(part.place) // 2 if kind.size is None else kind.size(part.place)
+    whole, options = partial(_whole, part=part, kind=kind, weight=weight), f"{weight}"
+    state, most = FileState.of(part.place), -(-size // _EDGE)
+    return EdgeSource((File(part.place, kind.name, whole, options, state, edges_at_once=most),))
+
+
+def _whole(_: Place, part: Part, kind: Format, weight: str | None) -> Iterator[ArraySegment]:
     with set_listener(False):  # the scan reports the progress
-        graph = read(path, format=format, weight=weight)
+        graph = kind.graph(part, weight)
     yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ..errors import GraphError, OptionError
 from ..progress import set_listener
 from .edge_list import EdgeList, concatenate
-from .file_checks import file_errors, paths_of
-from .formats import format_of
+from .file_checks import file_errors, places_of
+from .formats import parts_of
 from .names.number import number_graph
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def read(
     GraphError
         If no dtype represents the weights of all files, or `num_vertices` is too small.
     """
-    paths = paths_of(source)
+    paths = places_of(source)
     if not paths:
         raise OptionError(f"expected a path or a list of paths, found {type(source).__name__}")
     with set_listener(progress):
@@ -69,7 +69,7 @@ def read(
             graph = number_graph(paths, ends, weight, format=format, num_vertices=num_vertices)
             assert isinstance(graph, EdgeList)  # without memory=, DuckDB is not used
             return graph
-        graph = concatenate([format_of(path, format).graph(path, weight) for path in paths])
+        graph = concatenate([kind.graph(part, weight) for part, kind in parts_of(paths, format)])
     if num_vertices is None:
         return graph
     with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():

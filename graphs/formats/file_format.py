@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..edge_list import EdgeList
+    from ..places.folders import Part
+    from ..places.url import Place
     from ..source import EdgeSource
     from .edge_table import EdgeTable
 
@@ -58,13 +60,15 @@ class Format:
     begins: Callable[[bytes], bool] | None = None
     #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks.
     blocks: Callable[..., Iterator[Any]] | None = None
-    #: Takes a path and a function from the names of all columns to `ColumnNames`; yields
-    #: `pyarrow.Table` objects with the chosen columns.
+    #: Takes a path, a function from the names of all columns to `ColumnNames`, and columns that
+    #: its folders state; yields `pyarrow.Table` objects with the chosen columns. If a format has
+    #: `tables`, its `read`, `blocks` and `stream` also take these columns, after the name of the
+    #: weights.
     tables: Callable[..., Iterator[Any]] | None = None
     #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
     #: memory is bounded, a file without `blocks` and `stream` is read as a whole. The bound must
     #: allow twice these bytes or, without `size`, 64 times the size of the file.
-    size: Callable[[Path], int] | None = None
+    size: Callable[[Place], int] | None = None
     #: Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
     #: weights.
     has_columns: bool = False
@@ -76,9 +80,9 @@ class Format:
     #: `name_type`, their `pyarrow.DataType`.
     holds_names: bool = False
 
-    def graph(self, path: Path, weight: str | None) -> EdgeList:
+    def graph(self, part: Part, weight: str | None) -> EdgeList:
         """Read a graph with the weights of this name; None stands for weight 1 on every edge."""
-        options = (weight,) if self.has_columns else ()
+        path, options = part.place, tuple(self._options(part, weight).values())
         with contextlib.nullcontext() if self.is_folder else unchanged(path, FileState.of(path)):
             if self.read is not None:
                 graph = self.read(path, *options)
@@ -89,21 +93,27 @@ class Format:
         return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
 
     def source(
-        self, path: Path, weight: str | None, *, is_bounded: bool = False
+        self, part: Part, weight: str | None, *, is_bounded: bool = False
     ) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed.
 
         If memory is bounded, text is streamed, too: each scan parses it again.
         """
-        options = {"weight": weight} if self.has_columns else {}
+        path, options = part.place, self._options(part, weight)
         if not self.has_columns:
             check_weight(weight)
         if self.stream is not None:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
             return None
-        source = stream_blocks(path, self.name, partial(self.blocks, **options), f"{weight}")
+        identity = f"{weight} {part.keys or ''}".rstrip()
+        source = stream_blocks(path, self.name, partial(self.blocks, **options), identity)
         return source if self.has_columns else replace(source, unweighted=weight is None)
+
+    def _options(self, part: Part, weight: str | None) -> dict[str, Any]:
+        """Return the arguments of `read`, `blocks` and `stream` after the path."""
+        keys = {"keys": part.keys} if part.keys and self.tables else {}
+        return {"weight": weight, **keys} if self.has_columns else {}
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ def is_delayed(value: Any) -> bool:
     return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(value))
 
 
-def is_table(value: Any) -> bool:
+def is_collection(value: Any) -> bool:
     """Return whether an object is a Dask table, not one of its columns."""
     return hasattr(value, "to_delayed") and hasattr(value, "columns")
 

@@ -14,7 +14,8 @@ from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ...runtime.team import kernel_threads
 from ..edge_list import EdgeList, join_weights
-from ..file_checks import file_fingerprint, paths_of
+from ..file_checks import file_fingerprint, places_of
+from ..formats import parts_of
 from ..libraries.arrow_tables import arrow_values
 from ..libraries.pyarrow import pa
 from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
@@ -57,10 +58,15 @@ def number_graph(
     if num_vertices is not None:
         raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
     folder = identity = None
-    files = paths_of(graph)
+    files = places_of(graph)
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
-        identity = [*names, weight, *map(file_fingerprint, files)]
+        parts = [part for part, _ in parts_of(files, format)]
+        identity = [
+            *names,
+            weight,
+            *(file_fingerprint(place) + repr(keys) * bool(keys) for place, keys in parts),
+        ]
         if (known := numbered_before(folder, identity, spill)) is not None:
             return known
         if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:

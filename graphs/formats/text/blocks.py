@@ -18,9 +18,8 @@ from ...source import EdgeSource
 from .text_file import check_edges, fail
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ...edge_list import Columns
+    from ...places.url import Place
 
 #: The largest number of vertices that a file may state: a fixed number, and one for each byte.
 _FREE_VERTICES, _VERTICES = 2**24, 64
@@ -42,7 +41,7 @@ class Header:
 Blocks = Iterator["Header | Columns"]
 
 
-def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
+def join_blocks(path: Place, blocks: Blocks) -> EdgeList:
     """Concatenate the blocks of a text file into one graph."""
     header = _header(path, blocks)
     none: Columns = np.empty(0, np.int64), np.empty(0, np.int64), None
@@ -58,7 +57,7 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
 
 
 def stream_blocks(
-    path: Path, name: str, read: Callable[[Path], Blocks], options: str
+    path: Place, name: str, read: Callable[[Place], Blocks], options: str
 ) -> EdgeSource:
     """Return a text file as a source that holds one block at a time; a first pass counts edges.
 
@@ -82,7 +81,7 @@ def stream_blocks(
 
 
 def _blocks(
-    path: Path, read: Callable[[Path], Blocks], dtype: np.dtype[Any]
+    path: Place, read: Callable[[Place], Blocks], dtype: np.dtype[Any]
 ) -> Iterator[ArraySegment]:
     """Parse a file; convert the weights of all blocks to one dtype."""
     first, none = 0, np.empty(0, dtype)
@@ -95,7 +94,7 @@ def _blocks(
             first += len(u)
 
 
-def _header(path: Path, blocks: Blocks) -> Header:
+def _header(path: Place, blocks: Blocks) -> Header:
     header = next(blocks)
     assert isinstance(header, Header)
     if header.num_edges is not None:
@@ -106,7 +105,7 @@ def _header(path: Path, blocks: Blocks) -> Header:
     return header
 
 
-def _check_edges(path: Path, header: Header, num_edges: int) -> None:
+def _check_edges(path: Place, header: Header, num_edges: int) -> None:
     if header.num_edges not in (None, num_edges):
         which = "more" if num_edges > (header.num_edges or 0) else "fewer"
         problem = f"{num_edges} edges, {which} than the {header.num_edges} stated here"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....errors import OptionError
 from ...column_names import choose_columns
-from ...libraries.arrow_tables import arrow_errors
+from ...libraries.arrow_tables import arrow_errors, arrow_values, with_keys
 from ...libraries.pyarrow import arrow_csv, pa
 from ..file_format import Format
 from .blocks import Header
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...column_names import Choose, ColumnNames
+    from ...places.folders import Keys
+    from ...places.url import Place
     from ..edge_table import EdgeTable
     from ..file_format import SavedForest
     from .blocks import Blocks
@@ -29,31 +31,45 @@ _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MOST_COLUMNS = 4096
 
 
-def csv_blocks(path: Path, weight: str | None = "weight") -> Blocks:
+def csv_blocks(path: Place, weight: str | None = "weight", keys: Keys = ()) -> Blocks:
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
     The first line has the names of the columns. `choose_columns` finds the columns of the
     graph; all others are ignored. If the first line contains a number, it is not a header, and the
     columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
     space that occurs in the first line. Comments are lines before it that start with `#`. Fields
-    may be quoted. Ids and weights are parsed as in `txt_blocks`.
+    may be quoted. Ids and weights are parsed as in `txt_blocks`. The weight may be one of `keys`,
+    the columns that the folders of the file state.
     """
     with open_text(path) as file:
         choose = partial(choose_columns, weight=weight)
-        delimiter, names, chosen, number, pending = _read_head(file, choose)
+        delimiter, names, chosen, number, pending = _read_head(file, choose, keys)
+        stated = {name: value for name, value in keys if name not in names}
+        if ends := stated.keys() & {chosen.u, chosen.v}:
+            message = f"{min(ends)!r} is in the names of folders; read it as a name with ends="
+            raise OptionError(f"{path}: {message}")
         known = dict(zip(chosen, ("u", "v", "weight"), strict=True))
         fields = tuple(known.get(name, str(at)) for at, name in enumerate(names))
         header = delimiter.decode().join(names)
         yield Header()
         row = Row(b"", fields, delimiter=delimiter, header=header)
-        yield from read_rows(file, row, number=number, pending=pending)
+        blocks = read_rows(file, row, number=number, pending=pending)
+        if chosen.weight not in stated:
+            yield from blocks
+            return
+        constant = with_keys(pa.table({"u": [0]}), keys)[chosen.weight]
+        (value,) = arrow_values(f"{path}: {chosen.weight}", constant)
+        for u, v, _ in blocks:
+            yield u, v, np.full(len(u), value)
 
 
-def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[Any]:
+def csv_tables(
+    path: Place, choose: Choose, keys: Keys = (), block_size: int = 2**24
+) -> Iterator[Any]:
     """Yield blocks of the chosen columns as tables: names as strings, weights as numbers."""
     with open_text(path) as file:
-        delimiter, names, chosen, number, pending = _read_head(file, choose)
-        wanted = chosen.present
+        delimiter, names, chosen, number, pending = _read_head(file, choose, keys)
+        wanted = [name for name in chosen.present if name in names]
         types = pa.schema([(name, pa.string()) for name in wanted])
         for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
             check_last_line(file, block, number)
@@ -68,14 +84,16 @@ def csv_tables(path: Path, choose: Choose, block_size: int = 2**24) -> Iterator[
                         column_types=types, include_columns=wanted, null_values=[]
                     ),
                 )
-            if chosen.weight is not None:
+            if chosen.weight in wanted:
                 weights = parse_weights(file, table[chosen.weight].combine_chunks(), number)
                 table = table.set_column(len(wanted) - 1, chosen.weight, pa.array(weights))
-            yield table
+            yield with_keys(table, keys)
             number += block.count(b"\n")
 
 
-def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], ColumnNames, int, bytes]:
+def _read_head(
+    file: TextFile, choose: Choose, keys: Keys
+) -> tuple[bytes, list[str], ColumnNames, int, bytes]:
     """Read the first line, and choose the columns.
 
     Return the delimiter, the names of all columns and of those of the graph, the number of the
@@ -90,7 +108,7 @@ def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], Column
     try:
         if any(map(is_number, names)):
             names, pending = ["u", "v", "weight"][: len(names)], line
-        chosen = choose(names)
+        chosen = choose([*names, *(name for name, _ in keys if name not in names)])
     except OptionError:
         raise
     except ValueError as error:
@@ -98,7 +116,7 @@ def _read_head(file: TextFile, choose: Choose) -> tuple[bytes, list[str], Column
     return delimiter, names, chosen, number + (not pending), pending
 
 
-def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
+def read_csv_forest(path: Place, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read all columns of a forest: ids as int64 or `name_type`, weights as `weight_dtype`."""
     weight = pa.from_numpy_dtype(WRITTEN_AS.get(weight_dtype.name, weight_dtype))
     ends = name_type or pa.int64()
