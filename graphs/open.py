@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from .formats.file_format import Format
     from .places.folders import Part
-    from .places.url import Place
+    from .places.url import AnyPlace, Place
+    from .segments import Segment
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24
@@ -90,7 +91,7 @@ def edge_list(
 
 
 def open_files(
-    paths: Sequence[str | PathLike[str] | Place],
+    paths: Sequence[AnyPlace],
     format: str | None = None,  # noqa: A002
     weight: str | None = "weight",
     *,
@@ -105,7 +106,9 @@ def open_files(
     sources = [_part_source(part, kind, weight, is_bounded) for part, kind in parts]
     if all(source is None for source in sources):  # loaded weights may differ in dtype
         return EdgeSource.of(concatenate([kind.graph(part, weight) for part, kind in parts]))
-    segments, counts, dtypes = [], [], {}
+    segments: list[Segment] = []
+    counts: list[int | None] = []
+    dtypes: dict[np.dtype[Any], Place] = {}
     for source, (part, kind) in zip(sources, parts, strict=True):
         each = source or EdgeSource.of(kind.graph(part, weight))
         segments += each.segments

@@ -14,13 +14,13 @@ from .names.number import number_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from os import PathLike
 
     from ..progress import Listener
+    from .places.url import AnyPlace
 
 
 def read(
-    source: str | PathLike[str] | Sequence[str | PathLike[str]],
+    source: AnyPlace | Sequence[AnyPlace],
     *,
     format: str | None = None,  # noqa: A002  # the user's word
     num_vertices: int | None = None,

@@ -156,9 +156,11 @@ def _starts(file: Any) -> list[int]:
 def _opened(path: Place) -> Iterator[Any]:
     """Open a file; a URL is read by ranges: the footer, then the chosen columns."""
     with arrow_errors(path), contextlib.ExitStack() as opened:
-        is_url = isinstance(path, Url)
-        handle = opened.enter_context(path.open(is_sequential=False)) if is_url else path
-        file = opened.enter_context(parquet.ParquetFile(handle, pre_buffer=is_url))
+        handle: Any = path
+        if isinstance(path, Url):
+            handle = opened.enter_context(path.open(is_sequential=False))
+        options = {"pre_buffer": isinstance(path, Url)}
+        file = opened.enter_context(parquet.ParquetFile(handle, **options))
         if file.metadata.num_rows > most_from(path):
             message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
             raise ValueError(message)

@@ -15,6 +15,7 @@ from .pyarrow import compute, kinds, pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
     from numpy.typing import NDArray
 
     from ..places.folders import Keys

@@ -62,11 +62,8 @@ def number_graph(
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
         parts = [part for part, _ in parts_of(files, format)]
-        identity = [
-            *names,
-            weight,
-            *(file_fingerprint(place) + repr(keys) * bool(keys) for place, keys in parts),
-        ]
+        prints = (file_fingerprint(place) + str(keys or "") for place, keys in parts)
+        identity = [*names, weight, *prints]
         if (known := numbered_before(folder, identity, spill)) is not None:
             return known
         if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:

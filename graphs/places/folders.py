@@ -59,10 +59,10 @@ def local_files(inputs: Iterable[Any]) -> Iterator[Path]:
     """Yield the inputs that are on this machine, the files in them, and those that they match."""
     for place in map(place_of, inputs):
         if isinstance(place, Path):
-            yield place
             found = _matches(place)
-            for each in found[1] if found else [place]:
-                yield from (file for file in each.rglob("*") if isinstance(each, Path))
+            for each in map(Path, map(str, found[1] if found else [place])):
+                yield each
+                yield from each.rglob("*")
 
 
 def _matches(place: Place) -> tuple[Place, list[Place]] | None:

@@ -126,8 +126,9 @@ class Url:
             return [Url(self.filesystem, name) for name in self.filesystem.glob(self.path)]
 
 
-#: A file or folder, anywhere.
+#: A file or folder, anywhere; and what a caller may pass for it.
 Place = Path | Url
+AnyPlace = str | os.PathLike[str] | Url
 
 
 class _File(io.RawIOBase):
