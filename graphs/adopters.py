@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from io import IOBase
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,13 @@ from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
 from .file_checks import places_of
 from .libraries import class_names, no_weights
 from .libraries.arrow_tables import arrow_graph
-from .libraries.dask import chunks_of_arrays, is_array, is_collection, is_delayed
+from .libraries.dask import (
+    COLUMNS_OF_A_MATRIX,
+    chunks_of_arrays,
+    is_array,
+    is_collection,
+    is_delayed,
+)
 from .libraries.networkx import from_networkx
 from .libraries.pyarrow import pa
 from .libraries.tables import Rows, is_read_once, is_table, tables
@@ -66,8 +71,16 @@ def _unknown(graph: Any) -> GraphError:
     )
     if getattr(graph, "ndim", 0) == 2:
         message += (
-            f" of shape {graph.shape}. To cluster points, use mstflow.cluster; pass a matrix of "
+            f" of shape {graph.shape}. If its columns are u, v and weight, pass "
+            f"{COLUMNS_OF_A_MATRIX}. To cluster points, use mstflow.cluster; pass a matrix of "
             "weights as scipy.sparse.coo_array(matrix)"
+        )
+    elif hasattr(graph, "read"):
+        message += ", an open file; pass its path or URL"
+    elif _IS_BAG(graph):
+        message += (
+            ", a bag; if its items are edges, pass bag.map_partitions(lambda edges: "
+            "tuple(zip(*edges))).to_delayed()"
         )
     return GraphError(message)
 
@@ -78,6 +91,9 @@ def _unknown(graph: Any) -> GraphError:
 def _is(*names: str) -> Callable[[Any], bool]:
     """Return a function that recognises instances of classes by the names of their classes."""
     return lambda graph: not set(names).isdisjoint(class_names(graph))
+
+
+_IS_BAG = _is("dask.Bag")
 
 
 def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
@@ -209,8 +225,10 @@ def _is_chunk(item: Any) -> bool:
 
 
 def _is_iterable(graph: Any) -> bool:
-    is_other = isinstance(graph, Mapping | list | tuple | IOBase) or hasattr(graph, "__array__")
-    return isinstance(graph, Iterable) and not is_other
+    is_other = isinstance(graph, Mapping | list | tuple) or hasattr(graph, "__array__")
+    return isinstance(graph, Iterable) and not (
+        is_other or _IS_BAG(graph) or hasattr(graph, "read")
+    )
 
 
 def _from_chunks(chunks: Any, weight: str | None) -> EdgeSource:
@@ -218,6 +236,9 @@ def _from_chunks(chunks: Any, weight: str | None) -> EdgeSource:
 
 
 def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
+    if isinstance(chunk, list) and chunk and all(isinstance(row, tuple) for row in chunk):
+        message = "expected columns, found a list of edges; make it tuple(zip(*edges))"
+        raise GraphError(f"{name}: {message}")
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
         return column_segment(chunk, name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import GraphError
+from ...errors import FileFormatError, GraphError
 from ..column_names import choose_columns
 from ..edge_list import EdgeList
 from ..file_checks import file_errors
@@ -28,9 +28,13 @@ NUM_VERTICES = "num_vertices"
 @contextmanager
 def arrow_errors(path: Place) -> Iterator[None]:
     """Convert errors of pyarrow and of columns to errors that name the file."""
-    with file_errors(path, pa.ArrowException, ValueError):
+    with file_errors(path, ValueError):
         path.open("rb").close()  # the system's message is shorter than pyarrow's
-        yield
+        try:
+            yield
+        except pa.ArrowException as error:
+            message = f"is damaged or has another format ({error}); write it again or pass format="
+            raise FileFormatError(f"{path}: {message}") from error
 
 
 #: Arrow's names of floats; other numbers have the same names in NumPy. Arrow's own conversion would
@@ -42,7 +46,7 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
     """Return the NumPy dtype of an Arrow column of numbers; see `plain_column`."""
     if kinds.is_dictionary(arrow_type):
         return arrow_dtype(name, arrow_type.value_type)
-    if kinds.is_decimal(arrow_type):
+    if kinds.is_decimal(arrow_type) or kinds.is_null(arrow_type):
         return np.dtype(np.int64)
     numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if any(is_kind(arrow_type) for is_kind in numbers):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import GraphError
 from . import class_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+#: How to pass a two-dimensional array of floats, for messages.
+COLUMNS_OF_A_MATRIX = "(a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2])"
 
 
 def is_delayed(value: Any) -> bool:
@@ -18,7 +23,8 @@ def is_delayed(value: Any) -> bool:
 
 def is_collection(value: Any) -> bool:
     """Return whether an object is a Dask table, not one of its columns."""
-    return hasattr(value, "to_delayed") and hasattr(value, "columns")
+    is_column = getattr(value, "ndim", 2) == 1
+    return hasattr(value, "to_delayed") and hasattr(value, "columns") and not is_column
 
 
 def is_array(value: Any) -> bool:
@@ -36,6 +42,11 @@ def chunks_of_arrays(arrays: Sequence[Any]) -> Iterator[Any]:
 
     if len(arrays) == 1 and arrays[0].ndim == 2:
         arrays = [arrays[0][:, place] for place in range(arrays[0].shape[1])]
+    if any(np.isnan(array.shape).any() for array in arrays):
+        message = "the lengths of the arrays' chunks are unknown; call compute_chunk_sizes() first"
+        raise GraphError(message)
+    if len(arrays) in (2, 3) and arrays[0].dtype.kind == "f":
+        raise GraphError(f"the vertex ids are {arrays[0].dtype}; pass {COLUMNS_OF_A_MATRIX}")
     lengths = {array.shape for array in arrays}
     if len(arrays) not in (2, 3) or len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)

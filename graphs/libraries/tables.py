@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROWS = 2**20
 
 #: Classes that support Arrow's stream interface but hold a single column.
-_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
+_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray", "xarray.DataArray"}
 #: Classes whose rows are in memory.
 _IN_MEMORY = {"pandas.DataFrame", "polars.DataFrame", "pyarrow.Table", "pyarrow.RecordBatch"}
 
@@ -38,7 +38,20 @@ class _Way(NamedTuple):
 
 
 def _pandas(frame: Any, names: list[str]) -> Iterator[Any]:
-    yield pa.Table.from_pandas(frame[names], preserve_index=False)
+    yield pa.table({name: _pandas_column(name, frame[name]) for name in names})
+
+
+def _pandas_column(name: str, column: Any) -> Any:
+    """Convert a column without rounding; NaN in a column of floats stays NaN."""
+    is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
+    try:
+        if is_plain:
+            values = column.to_numpy()
+            return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False))
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        advice = "cast it by astype to int64, float64 or str"
+        raise GraphError(f"column {name!r} cannot be read ({error}); {advice}") from error
 
 
 def _polars(frame: Any, names: list[str]) -> Any:

@@ -182,7 +182,8 @@ def _os_errors() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise FileNotFoundError(2, os.strerror(2)) from error
+        cause = "" if error.__cause__ is None else f" ({error.__cause__})"
+        raise FileNotFoundError(2, os.strerror(2) + cause) from error
     except OSError:
         raise
     except Exception as error:

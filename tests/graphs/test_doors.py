@@ -23,9 +23,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, feather, parquet
 
-import mstflow
 from mstflow import EdgeList, minimum_spanning_forest
-from mstflow.errors import MstflowError
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
 
@@ -407,7 +405,7 @@ def keyed(folder, write):
     """Write one folder for each weight; the same graph, in another order of edges."""
     for weight in range(40):
         (folder / f"weight={weight}").mkdir()
-        write(TABLE.filter(W == weight).drop(["weight"]), folder / f"weight={weight}/0")
+        write(TABLE.filter(weight == W).drop(["weight"]), folder / f"weight={weight}/0")
 
 
 @door
