@@ -225,10 +225,9 @@ def _is_chunk(item: Any) -> bool:
 
 
 def _is_iterable(graph: Any) -> bool:
-    is_other = isinstance(graph, Mapping | list | tuple) or hasattr(graph, "__array__")
-    return isinstance(graph, Iterable) and not (
-        is_other or _IS_BAG(graph) or hasattr(graph, "read")
-    )
+    is_other = isinstance(graph, Mapping | list | tuple) or _IS_BAG(graph)
+    is_other |= hasattr(graph, "__array__") or hasattr(graph, "read")
+    return isinstance(graph, Iterable) and not is_other
 
 
 def _from_chunks(chunks: Any, weight: str | None) -> EdgeSource:

@@ -41,12 +41,12 @@ def chunks_of_arrays(arrays: Sequence[Any]) -> Iterator[Any]:
     from dask.array import unify_chunks
 
     if len(arrays) == 1 and arrays[0].ndim == 2:
+        if arrays[0].dtype.kind == "f":
+            raise GraphError(f"vertex ids are {arrays[0].dtype}; pass {COLUMNS_OF_A_MATRIX}")
         arrays = [arrays[0][:, place] for place in range(arrays[0].shape[1])]
     if any(np.isnan(array.shape).any() for array in arrays):
         message = "the lengths of the arrays' chunks are unknown; call compute_chunk_sizes() first"
         raise GraphError(message)
-    if len(arrays) in (2, 3) and arrays[0].dtype.kind == "f":
-        raise GraphError(f"the vertex ids are {arrays[0].dtype}; pass {COLUMNS_OF_A_MATRIX}")
     lengths = {array.shape for array in arrays}
     if len(arrays) not in (2, 3) or len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)

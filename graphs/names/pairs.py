@@ -88,7 +88,8 @@ def _names(name: str, column: Any, first_edge: int) -> Any:
     check_no_nulls(name, column, first_edge)
     is_name = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
     if not any(is_kind(column.type) for is_kind in is_name):
-        raise GraphError(f"column {name!r} must hold names, not {column.type}; cast it to strings")
+        wanted = f"must hold names, strings or integers, not {column.type}; cast it to strings"
+        raise GraphError(f"column {name!r} {wanted}")
     return column
 
 

@@ -494,7 +494,7 @@ SERVERS = []
 class Ranges(http.server.SimpleHTTPRequestHandler):
     """Sends ranges of bytes of files whose names do not say otherwise, and keeps the requests."""
 
-    requests: list[str] = []
+    requests = []  # noqa: RUF012  # shared by all
 
     def do_GET(self):
         path = Path(self.translate_path(self.path))
