@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError
-from ..graphs.adopters import has_nodes, is_tabular
+from ..graphs.adopters import has_nodes
 from ..graphs.edge_list import EdgeList, join_ids
-from ..graphs.file_checks import paths_of
+from ..graphs.file_checks import places_of
+from ..graphs.libraries.tables import is_table
 from ..graphs.names.number import number_graph
 from ..graphs.names.vertex_names import NodeNames, joined_names
 from ..graphs.open import edge_list
@@ -60,7 +61,7 @@ def numbered_batch(
 
     The arguments are those of `Forest.add`, and the names of the forest.
     """
-    if ends is not None or (names is not None and (is_tabular(edges) or paths_of(edges))):
+    if ends is not None or (names is not None and (is_table(edges) or places_of(edges))):
         batch: Any = number_graph(edges, ends, weight)
     else:
         batch = edge_list(edges, weight=weight)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from io import IOBase
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,17 +18,22 @@ from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .column_names import choose_columns
 from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
-from .file_checks import paths_of
+from .file_checks import places_of
 from .libraries import check_no_weights, class_names
-from .libraries.arrow_tables import arrow_graph, as_arrow
-from .libraries.dask import chunks_of_arrays, is_array, is_delayed, is_table
+from .libraries.arrow_tables import arrow_graph
+from .libraries.dask import (
+    COLUMNS_OF_A_MATRIX,
+    chunks_of_arrays,
+    is_array,
+    is_collection,
+    is_delayed,
+)
 from .libraries.networkx import from_networkx
+from .libraries.pyarrow import pa
+from .libraries.tables import Rows, is_read_once, is_table, tables
 from .names.vertex_names import names_of
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
-
-#: Classes that support Arrow's stream interface but hold a single column.
-_ARROW_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray"}
 
 Graph = EdgeList | EdgeSource
 
@@ -60,11 +64,6 @@ def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
     raise _unknown(graph)
 
 
-def is_tabular(graph: Any) -> bool:
-    """Return whether a graph is a table in memory."""
-    return any(kind.recognises(graph) for kind in _TABLES)
-
-
 def has_nodes(graph: Any) -> bool:
     """Return whether a graph is of a library that gives names to vertices."""
     return not {"networkx.Graph", "igraph.Graph"}.isdisjoint(class_names(graph))
@@ -78,8 +77,16 @@ def _unknown(graph: Any) -> GraphError:
     )
     if getattr(graph, "ndim", 0) == 2:
         message += (
-            f" of shape {graph.shape}. To cluster points, use mstflow.cluster; pass a matrix of "
+            f" of shape {graph.shape}. If its columns are u, v and weight, pass "
+            f"{COLUMNS_OF_A_MATRIX}. To cluster points, use mstflow.cluster; pass a matrix of "
             "weights as scipy.sparse.coo_array(matrix)"
+        )
+    elif hasattr(graph, "read"):
+        message += ", an open file; pass its path or URL"
+    elif _IS_BAG(graph):
+        message += (
+            ", a bag; if its items are edges, pass bag.map_partitions(lambda edges: "
+            "tuple(zip(*edges))).to_delayed()"
         )
     return GraphError(message)
 
@@ -90,6 +97,9 @@ def _unknown(graph: Any) -> GraphError:
 def _is(*names: str) -> Callable[[Any], bool]:
     """Return a function that recognises instances of classes by the names of their classes."""
     return lambda graph: not set(names).isdisjoint(class_names(graph))
+
+
+_IS_BAG = _is("dask.Bag")
 
 
 def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
@@ -160,24 +170,13 @@ def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
     return EdgeList(ends[:, 0], ends[:, 1], column, num_vertices=count, names=names_of(list(names)))
 
 
-def _from_pandas(frame: Any, weight: str | None) -> EdgeList:
-    names = choose_columns(list(frame.columns), weight).present
-    for name in names:
-        if not isinstance(frame[name].dtype, np.dtype) and (missing := frame[name].isna()).any():
-            message = f"edge {int(missing.to_numpy().argmax())}: column {name!r} has no value"
-            raise GraphError(message)
-    return EdgeList(*(frame[name].to_numpy() for name in names))
+def _from_mapping(columns: Any, weight: str | None) -> EdgeList:
+    return of_columns(*(columns[name] for name in choose_columns(list(columns), weight).present))
 
 
-def _is_arrow(graph: Any) -> bool:
-    """Return whether an object is a table that supports Arrow's stream interface."""
-    # A class has the attribute, too.
-    has_stream = hasattr(graph, "__arrow_c_stream__") and not isinstance(graph, type)
-    return has_stream and _ARROW_COLUMNS.isdisjoint(class_names(graph))
-
-
-def _from_arrow(table: Any, weight: str | None) -> EdgeList:
-    return arrow_graph(as_arrow(table), weight)
+def _from_table(table: Any, weight: str | None) -> EdgeList:
+    blocks = list(tables(table, partial(choose_columns, weight=weight)))
+    return arrow_graph(pa.concat_tables(blocks), weight) if blocks else of_columns([], [])
 
 
 # Graphs that are streamed.
@@ -186,6 +185,12 @@ def _from_arrow(table: Any, weight: str | None) -> EdgeList:
 def _from_source(source: EdgeSource, weight: str | None) -> EdgeSource:
     check_weight(weight, "a source")
     return source
+
+
+def stream_table(table: Any, weight: str | None) -> EdgeSource:
+    """Return a lazy table as a source, which reads its rows in each scan."""
+    rows: Any = Rows(table, partial(choose_columns, weight=weight))
+    return _from_chunks(iter(rows) if is_read_once(table) else rows, weight)
 
 
 def _are_all(recognises: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -228,7 +233,8 @@ def _is_chunk(item: Any) -> bool:
 
 
 def _is_iterable(graph: Any) -> bool:
-    is_other = isinstance(graph, Mapping | list | tuple | IOBase) or hasattr(graph, "__array__")
+    is_other = isinstance(graph, Mapping | list | tuple) or _IS_BAG(graph)
+    is_other |= hasattr(graph, "__array__") or hasattr(graph, "read")
     return isinstance(graph, Iterable) and not is_other
 
 
@@ -237,10 +243,13 @@ def _from_chunks(chunks: Any, weight: str | None) -> EdgeSource:
 
 
 def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
+    if isinstance(chunk, list) and chunk and all(isinstance(row, tuple) for row in chunk):
+        message = "expected columns, found a list of edges; make it tuple(zip(*edges))"
+        raise GraphError(f"{name}: {message}")
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
         return column_segment(chunk, name)
-    if paths_of(chunk):
+    if places_of(chunk):
         raise GraphError(f"{name}: expected columns, found a path; pass a list of paths instead")
     try:
         graph: Any = adopt(chunk, weight, may_stream=False)
@@ -255,17 +264,13 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     return ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
 
-_TABLES = (
-    Adopter(_is("pandas.DataFrame"), _from_pandas),
-    Adopter(_is_arrow, _from_arrow),
-)
-
 #: Graphs and tables of libraries. A chunk may also be one of these.
 _LIBRARIES = (
     Adopter(_is("scipy.sparray", "scipy.spmatrix"), _from_scipy),
     Adopter(_is("networkx.Graph"), from_networkx),
     Adopter(_is("igraph.Graph"), _from_igraph),
-    *_TABLES,
+    Adopter(lambda graph: isinstance(graph, Mapping), _from_mapping),
+    Adopter(is_table, _from_table),
 )
 
 #: In the order in which they are asked.
@@ -276,7 +281,7 @@ ADOPTERS = (
     *_LIBRARIES,
     Adopter(_are_all(is_delayed), _from_delayed, is_streamed=True),
     Adopter(_are_chunks, _from_chunks, is_streamed=True),
-    Adopter(_are_all(is_table), _from_dask_tables, is_streamed=True),
+    Adopter(_are_all(is_collection), _from_dask_tables, is_streamed=True),
     Adopter(_are_all(is_array), _from_dask_arrays, is_streamed=True),
     Adopter(_is_iterable, _from_chunks, is_streamed=True),
     Adopter(lambda graph: isinstance(graph, tuple | list), _from_sequence),

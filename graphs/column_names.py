@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,11 +33,15 @@ class ColumnNames(NamedTuple):
     @property
     def present(self) -> list[str]:
         """The names of all columns."""
-        return [*parts_of(self.u), *parts_of(self.v), *parts_of(self.weight)]
+        return [*columns_in(self.u), *columns_in(self.v), *columns_in(self.weight)]
+
+
+#: Finds the columns of a graph among the names of all columns of a table.
+Choose = Callable[["Sequence[str]"], ColumnNames]
 
 
 @dataclass(frozen=True)
-class Choose:
+class Chooser:
     """Chooses the columns of a graph whose vertices have names, in each of its tables."""
 
     weight: Column | None
@@ -46,7 +51,7 @@ class Choose:
     @property
     def is_by_position(self) -> bool:
         """Whether an end is a position, so text has no line of names."""
-        return any(isinstance(part, int) for part in parts_of(self.ends))
+        return any(isinstance(part, int) for part in columns_in(self.ends))
 
     def __call__(self, names: Sequence[str]) -> ColumnNames:
         """Choose among the names of all columns; either all tables have weights, or none."""
@@ -89,13 +94,13 @@ def choose_columns(
     pairs = END_NAMES if ends is None else (tuple(_named(end, names) for end in ends),)
     # Show only the start: if the file is prose, a line may look like many long names.
     found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
-    needed = [{*parts_of(u), *parts_of(v)} for u, v in pairs]
+    needed = [{*columns_in(u), *columns_in(v)} for u, v in pairs]
     chosen = next(
         (pair for pair, both in zip(pairs, needed, strict=True) if both <= {*names}), None
     )
     repeated = {name for name in names if list(names).count(name) > 1}
-    if chosen is None or repeated & {*parts_of(chosen), column}:
-        wanted = ", or ".join(" and ".join(map(str, parts_of(pair))) for pair in pairs)
+    if chosen is None or repeated & {*columns_in(chosen), column}:
+        wanted = ", or ".join(" and ".join(map(str, columns_in(pair))) for pair in pairs)
         hint = "name columns of numbers with columns=, of names with ends="
         if ends is not None:
             hint = "in text without a header, pass positions from 0"
@@ -103,7 +108,7 @@ def choose_columns(
     u, v = chosen
     if column is None or column in names:
         return ColumnNames(u, v, column)
-    if column == "weight" and not set(names) - {*parts_of(chosen), "edge_id"}:
+    if column == "weight" and not set(names) - {*columns_in(chosen), "edge_id"}:
         return ColumnNames(u, v, None)
     # Otherwise a graph whose weights are misspelt would be taken as unweighted.
     raise (GraphError if column == "weight" else OptionError)(
@@ -112,11 +117,11 @@ def choose_columns(
     )
 
 
-def parts_of(column: Any) -> Iterable[Any]:
+def columns_in(column: Any) -> Iterable[Any]:
     """Yield the columns in nested tuples of columns; none for None."""
     if isinstance(column, tuple | list):
         for part in column:
-            yield from parts_of(part)
+            yield from columns_in(part)
     elif column is not None:
         yield column
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import MstflowError
 from .edge_list import EdgeList, unchecked
-from .file_checks import paths_of
+from .file_checks import places_of
 from .open import edge_list
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def disjoint_union(graphs: Sequence[EdgeList]) -> tuple[EdgeList, list[int]]:
 
 def _small_graph(graph: Any, weight: str | None) -> EdgeList | None:
     is_stream = hasattr(graph, "__arrow_c_stream__") and not hasattr(graph, "__len__")
-    if paths_of(graph) or is_stream:  # a stream can be read only once
+    if places_of(graph) or is_stream:  # a stream can be read only once
         return None
     try:
         edges = edge_list(graph, None, weight)

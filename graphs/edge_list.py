@@ -8,7 +8,6 @@ second.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .names.vertex_names import VertexNames
+    from .places.url import Place
 
     #: u, v and weight of consecutive edges; the weight None stands for 1 on every edge.
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
@@ -122,9 +122,9 @@ class EdgeList:
             return EdgeList(self.u, self.v, self.weight, num_vertices=count)
         return self._changed(num_vertices=count, counted_in="")
 
-    def of_file(self, path: PathLike[str]) -> EdgeList:
+    def of_file(self, path: Place) -> EdgeList:
         """Return the same graph, marked as read from a file."""
-        return self._changed(files=((fspath(path), self.num_edges),), counted_in=fspath(path))
+        return self._changed(files=((str(path), self.num_edges),), counted_in=str(path))
 
     def changeable(self) -> EdgeList:
         """Return the same graph without facts that are false if the user changes its weights."""

@@ -6,13 +6,15 @@ import contextlib
 import hashlib
 import os
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FileFormatError, OptionError
+from .places.url import Url, is_place, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from .places.url import Place
 
 #: When it is read, a file may expand to this size, and to this size for each of its bytes.
 _FREE, _GROWTH = 2**22, 64
@@ -20,19 +22,18 @@ _FREE, _GROWTH = 2**22, 64
 _BYTES, _PLACES = 4096, 64
 
 
-def paths_of(value: Any) -> list[Path]:
-    """Return a path or a sequence of paths as a list, and an empty list for anything else."""
+def places_of(value: Any) -> list[Place]:
+    """Return a path, a URL or a sequence of these as a list; an empty list for anything else."""
     items = value if isinstance(value, list | tuple) else [value]
-    for item in items:
-        if not isinstance(item, str | os.PathLike):
-            return []
-    if "" in items:
+    if not all(map(is_place, items)):
+        return []
+    if any(isinstance(item, str) and not item for item in items):
         raise OptionError("a path is empty")
-    return list(map(Path, items))
+    return list(map(place_of, items))
 
 
 @contextlib.contextmanager
-def file_errors(path: Path | str, *kinds: type[Exception]) -> Iterator[None]:
+def file_errors(path: Place | str, *kinds: type[Exception]) -> Iterator[None]:
     """Convert errors of the system, and exceptions of these kinds, to errors that name the file."""
     reasons: tuple[type[Exception], ...] = (OSError, *kinds)
     try:
@@ -43,7 +44,7 @@ def file_errors(path: Path | str, *kinds: type[Exception]) -> Iterator[None]:
         raise FileFormatError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def most_from(path: Path) -> int:
+def most_from(path: Place) -> int:
     """Return the largest size to which a file may expand when it is read: bytes, pixels or rows.
 
     A graph rarely compresses to a fiftieth of its size. A file that expands more may be an attack.
@@ -52,7 +53,7 @@ def most_from(path: Path) -> int:
         return _FREE + _GROWTH * path.stat().st_size
 
 
-def check_decompressed(path: Path, size: int) -> None:
+def check_decompressed(path: Place, size: int) -> None:
     """Check the size that a file states for its decompressed content."""
     if size > most_from(path):
         raise FileFormatError(
@@ -81,15 +82,15 @@ class FileState(NamedTuple):
     inode: int
 
     @classmethod
-    def of(cls, path: Path, descriptor: int | None = None) -> FileState:
+    def of(cls, path: Place, descriptor: int | None = None) -> FileState:
         """Return the current state of a file, by its descriptor if it is open."""
         with file_errors(path):
-            status = os.stat(path if descriptor is None else descriptor)
+            status: Any = path.stat() if descriptor is None else os.stat(descriptor)
         return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 @contextlib.contextmanager
-def unchanged(path: Path, known: FileState) -> Iterator[None]:
+def unchanged(path: Place, known: FileState) -> Iterator[None]:
     """Check that a file is still in a known state, before and after it is read."""
     check_state(path, known)
     try:
@@ -100,7 +101,7 @@ def unchanged(path: Path, known: FileState) -> Iterator[None]:
     check_state(path, known)
 
 
-def check_state(path: Path, known: FileState, descriptor: int | None = None) -> None:
+def check_state(path: Place, known: FileState, descriptor: int | None = None) -> None:
     """Check that a file is still in a known state. If it is open, pass its descriptor."""
     state = FileState.of(path, descriptor)
     if state == known:
@@ -122,10 +123,12 @@ def digest(*data: Any) -> str:
     return hasher.hexdigest()
 
 
-def file_fingerprint(path: Path) -> str:
+def file_fingerprint(path: Place) -> str:
     """Return a digest of a file's name, its state and a sample of its bytes."""
     state = FileState.of(path)
     data = [repr((path.name, *state)).encode()]
+    if isinstance(path, Url):  # its state is a digest of all that the server states
+        return digest(*data)
     with file_errors(path), path.open("rb") as file:
         for place in range(_PLACES):
             file.seek(state.size * place // _PLACES)

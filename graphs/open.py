@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from os import fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import GraphError, OptionError
 from ..progress import set_listener
-from .adopters import adopt, is_tabular
+from .adopters import adopt, stream_table
 from .column_names import wanted_columns
 from .edge_list import EdgeList, checked_num_vertices
-from .file_checks import FileState, most_from, paths_of
+from .file_checks import FileState, most_from, places_of
 from .first_id import hint_at_first_id, renumbered
-from .formats import format_of
+from .formats import parts_of
+from .libraries.tables import is_lazy, is_table
 from .names.number import number_graph
-from .read import check_only_ends, check_same_columns, concatenate_files, read
+from .read import check_only_ends, check_same_columns, concatenate_parts, read
 from .segments import ArraySegment, File
 from .source import EdgeSource
 
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from .column_names import Column, Weight
+    from .formats.file_format import Format
+    from .places.folders import Part
+    from .places.url import AnyPlace, Place
+    from .segments import Segment
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24
@@ -65,13 +68,14 @@ def open_graph(
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     wanted = wanted_columns(columns, weight)
-    if not (paths := paths_of(graph)):
-        opened = adopt(graph, wanted)
+    if not (paths := places_of(graph)):
+        is_rows = is_bounded and is_lazy(graph)
+        opened = stream_table(graph, wanted) if is_rows else adopt(graph, wanted)
     elif is_streamed:
         opened = open_files(paths, format, wanted, is_bounded=is_bounded)
     else:
-        opened = concatenate_files(paths, format, wanted, hint=first_id is None)
-    if first_id is None and isinstance(opened, EdgeList) and is_tabular(graph):
+        opened = concatenate_parts(parts_of(paths, format), wanted, hint=first_id is None)
+    if first_id is None and isinstance(opened, EdgeList) and is_table(graph):
         hint_at_first_id(opened, "the table")
     opened = renumbered(opened, first_id or 0)
     if isinstance(opened, EdgeList):
@@ -92,7 +96,7 @@ def edge_list(
     The arguments are those of `minimum_spanning_forest`. `docs/formats.md` defines the order of the
     edges for each form.
     """
-    if not callable(weight) and (paths := paths_of(graph)):
+    if not callable(weight) and (paths := places_of(graph)):
         return read(paths, num_vertices=num_vertices, weight=weight)
     loaded = adopt(graph, weight, may_stream=False)
     assert isinstance(loaded, EdgeList)
@@ -100,7 +104,7 @@ def edge_list(
 
 
 def open_files(
-    paths: Sequence[str | PathLike[str]],
+    paths: Sequence[AnyPlace],
     format: str | None = None,  # noqa: A002
     weight: Weight = "weight",
     *,
@@ -111,39 +115,52 @@ def open_files(
     Folders of `.npy` columns and Parquet files are streamed. Other files are loaded. If memory is
     bounded, they are read in each scan instead: text and `.bin` in blocks, others as a whole.
     """
-    sources = []
-    for path in map(Path, paths):
-        file_format = format_of(path, format)
-        source = file_format.source(path, weight, is_bounded=is_bounded)
-        if source is None and is_bounded:
-            # Without `size`, assume that the columns and the work to read them take all that a file
-            # may expand to.
-            size = most_from(path) // 2 if file_format.size is None else file_format.size(path)
-            whole, most = partial(_whole, format=format, weight=weight), -(-size // _EDGE)
-            file = File(path, file_format.name, whole, FileState.of(path), edges_at_once=most)
-            source = EdgeSource((file,))
-        sources.append(source or EdgeSource.of(file_format.graph(path, weight)))
-    segments = tuple(segment for source in sources for segment in source.segments)
+    parts = parts_of(places_of(list(paths)), format)
+    sources = [_part_source(part, kind, weight, is_bounded) for part, kind in parts]
+    if all(source is None for source in sources):  # loaded weights may differ in dtype
+        return EdgeSource.of(concatenate_parts(parts, weight))
+    segments: list[Segment] = []
+    counts: list[int | None] = []
+    dtypes: dict[np.dtype[Any], Place] = {}
+    weighted: list[tuple[Place, list[bool]]] = []
+    for source, (part, kind) in zip(sources, parts, strict=True):
+        each = source or EdgeSource.of(kind.graph(part, weight))
+        segments += each.segments
+        counts.append(each.num_vertices)
+        weighted.append((part.place, [s.is_weighted for s in each.segments if s.num_edges != 0]))
+        if each.weight_dtype is not None and weight is not None:
+            dtypes.setdefault(each.weight_dtype, part.place)
     if weight is not None:
-        check_same_columns(
-            (path, [each.is_weighted for each in source.segments if each.num_edges != 0])
-            for path, source in zip(paths, sources, strict=True)
-        )
-    counts = [source.num_vertices or 0 for source in sources]
-    least = max(counts)
-    dtypes = {source.weight_dtype for source in sources}
+        check_same_columns(weighted)
+    if len(dtypes) > 1:
+        found = " and ".join(f"{dtype} in {path}" for dtype, path in dtypes.items())
+        message = f"files that are streamed need weights of one dtype; found {found}"
+        raise GraphError(f"{message}; without memory=, mstflow converts them")
+    least = max(count or 0 for count in counts)
     return EdgeSource(
-        segments,
-        None if any(source.num_vertices is None for source in sources) else least,
+        tuple(segments),
+        None if None in counts else least,
         unweighted=weight is None,
-        is_checked=len(sources) == 1 and sources[0].is_checked,
-        weight_dtype=dtypes.pop() if len(dtypes) == 1 else None,
+        weight_dtype=next(iter(dtypes), None),
         least_vertices=least,
-        counted_in=fspath(paths[counts.index(least)]),
+        counted_in=str(parts[[count or 0 for count in counts].index(least)][0].place),
     )
 
 
-def _whole(path: Path, format: str | None, weight: Weight) -> Iterator[ArraySegment]:  # noqa: A002
+def _part_source(part: Part, kind: Format, weight: Weight, is_bounded: bool) -> EdgeSource | None:
+    """Return a file as a source, or None if it must be loaded."""
+    source = kind.source(part, weight, is_bounded=is_bounded)
+    if source is not None or not is_bounded:
+        return source
+    # Without `size`, assume that the columns and the work to read them take all that a file may
+    # expand to.
+    size = most_from(part.place) // 2 if kind.size is None else kind.size(part.place)
+    whole, most = partial(_whole, part=part, kind=kind, weight=weight), -(-size // _EDGE)
+    state = FileState.of(part.place)
+    return EdgeSource((File(part.place, kind.name, whole, state, edges_at_once=most),))
+
+
+def _whole(_: Place, part: Part, kind: Format, weight: Weight) -> Iterator[ArraySegment]:
     with set_listener(False):  # the scan reports the progress
-        graph = concatenate_files([path], format, weight)
+        graph = concatenate_parts([(part, kind)], weight)
     yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

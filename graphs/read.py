@@ -9,22 +9,23 @@ from ..errors import FileFormatError, GraphError, OptionError
 from ..progress import set_listener
 from .column_names import wanted_columns
 from .edge_list import EdgeList, are_ones, concatenate
-from .file_checks import file_errors, paths_of
+from .file_checks import file_errors, places_of
 from .first_id import hint_at_first_id, renumbered
-from .formats import format_of
+from .formats import parts_of
 from .names.number import number_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from os import PathLike
-    from pathlib import Path
 
     from ..progress import Listener
     from .column_names import Column, Weight
+    from .formats.file_format import Format
+    from .places.folders import Part
+    from .places.url import AnyPlace, Place
 
 
 def read(
-    source: str | PathLike[str] | Sequence[str | PathLike[str]],
+    source: AnyPlace | Sequence[AnyPlace],
     *,
     format: str | None = None,  # noqa: A002  # the user's word
     num_vertices: int | None = None,
@@ -67,7 +68,7 @@ def read(
     GraphError
         If no dtype represents the weights of all files, or `num_vertices` is too small.
     """
-    paths = paths_of(source)
+    paths = places_of(source)
     if not paths:
         raise OptionError(f"expected a path or a list of paths, found {type(source).__name__}")
     graph: EdgeList
@@ -78,8 +79,8 @@ def read(
             numbered = number_graph(paths, ends, weight, **options)
             assert isinstance(numbered, EdgeList)  # without memory=, DuckDB is not used
             return numbered
-        wanted = wanted_columns(columns, weight)
-        graph = concatenate_files(paths, format, wanted, hint=first_id is None)
+        parts, wanted = parts_of(paths, format), wanted_columns(columns, weight)
+        graph = concatenate_parts(parts, wanted, hint=first_id is None)
     graph = renumbered(graph, first_id or 0)
     if num_vertices is None:
         return graph
@@ -87,27 +88,22 @@ def read(
         return graph.on(num_vertices)
 
 
-def concatenate_files(
-    paths: Sequence[Path],
-    format: str | None,  # noqa: A002
-    weight: Weight,
-    *,
-    hint: bool = False,
+def concatenate_parts(
+    parts: Sequence[tuple[Part, Format]], weight: Weight, *, hint: bool = False
 ) -> EdgeList:
     """Return the graph of files; see `column_names.choose_columns` for `weight`.
 
     Give a hint if vertices seem to be numbered from 1 in a format that has no rule for it.
     """
-    formats = [format_of(path, format) for path in paths]
-    graphs = [each.graph(path, weight) for each, path in zip(formats, paths, strict=True)]
+    graphs = [kind.graph(part, weight) for part, kind in parts]
     if weight is not None:
         check_same_columns(
-            (path, [not are_ones(each.weight)] * (each.num_edges > 0))
-            for path, each in zip(paths, graphs, strict=True)
+            (part.place, [not are_ones(graph.weight)] * (graph.num_edges > 0))
+            for (part, _), graph in zip(parts, graphs, strict=True)
         )
     graph = concatenate(graphs)
-    if hint and all(each.has_columns for each in formats):
-        hint_at_first_id(graph, str(paths[0]))
+    if hint and all(kind.has_columns for _, kind in parts):
+        hint_at_first_id(graph, str(parts[0][0].place))
     return graph
 
 
@@ -117,11 +113,9 @@ def check_only_ends(columns: Any, first_id: int | None) -> None:
         raise OptionError("columns= and first_id= are for numbers of vertices, ends= for names")
 
 
-def check_same_columns(
-    files: Iterable[tuple[str | PathLike[str], Sequence[bool]]],
-) -> None:
+def check_same_columns(files: Iterable[tuple[Place, Sequence[bool]]]) -> None:
     """Check that all files of a graph have weights, or none; pass whether each of its parts has."""
-    first: dict[bool, str | PathLike[str]] = {}
+    first: dict[bool, Place] = {}
     for path, weighted in files:
         first.update((each, path) for each in weighted if each not in first)
         if len(first) == 2:

@@ -26,11 +26,10 @@ from .edge_list import are_ones, checked_column
 from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from .edge_list import Columns
+    from .places.url import Place
 
 #: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]
@@ -304,11 +303,11 @@ def _computed(chunk: Any) -> Any:
 class File(Sequential):
     """A file that each scan reads again from its beginning; nothing reads it before."""
 
-    path: Path
+    path: Place
     #: The name of its format.
     format: str
     #: Yields the edges in order.
-    read: Callable[[Path], Iterator[ArraySegment]]
+    read: Callable[[Place], Iterator[ArraySegment]]
     state: FileState
     is_in_blocks: bool = False
     edges_at_once: int = 0

@@ -14,6 +14,7 @@ from ..errors import OptionError
 from .formats import names_folder, writer_of
 from .formats.edge_table import EdgeTable
 from .names.vertex_names import fields_of, name_columns
+from .places.folders import local_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -141,9 +142,7 @@ def _check_place(path: AnyPath) -> None:
 
 def check_overwrite(outputs: Iterable[AnyPath], inputs: Iterable[AnyPath]) -> None:
     """Check that no output would replace an input, a file of an input folder, or another output."""
-    paths = [Path(path) for path in inputs]
-    inside = [file for path in paths if path.is_dir() for file in path.iterdir()]
-    known = dict.fromkeys([*paths, *inside], "input")
+    known = dict.fromkeys(local_files(inputs), "input")
     for output in map(Path, outputs):
         for other, role in known.items():
             exist = output.exists() and other.exists()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from os import PathLike, fspath, sep
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError, OptionError
 from ...plugins import Plugin, registered
 from ...progress import set_listener
 from ..file_checks import file_errors
+from ..places.folders import COMPRESSIONS, Part, expanded
 from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
 from .file_format import Format
 from .text import csv, gr, metis, mtx, txt
-from .text.text_file import DECOMPRESSORS, open_text, split_fields
+from .text.text_file import open_text, split_fields
 
 if TYPE_CHECKING:
+    from ..places.url import Place
     from .edge_table import EdgeTable
 
 #: All formats, in the order in which a file's content is tried.
@@ -49,18 +51,19 @@ def format_names() -> list[str]:
     return [*_READABLE, *_plugins()]
 
 
-def format_of(path: Path, name: str | None = None) -> Format:
+def format_of(path: Place, name: str | None = None) -> Format:
     """Return the format of a file or folder: by name, otherwise by suffix, otherwise by content."""
     with file_errors(path):
-        if path.is_fifo() or path.is_char_device():
+        if isinstance(path, Path) and (path.is_fifo() or path.is_char_device()):
             message = f"{path}: cannot read from a pipe; write its output to a file first"
             raise FileFormatError(message)
     if name is not None:
         return _named(name)
     if path.is_dir():
         return _FOLDER
-    plain = path.with_suffix("") if path.suffix.lower() in DECOMPRESSORS else path
-    suffix = plain.suffix.lower()
+    name_of_file = PurePath(path.name)
+    is_compressed = path.suffix.lower() in COMPRESSIONS
+    suffix = (name_of_file.with_suffix("") if is_compressed else name_of_file).suffix.lower()
     known = [kind for kind in _READABLE.values() if suffix in kind.suffixes]
     if len(known) == 1:
         return known[0]
@@ -73,6 +76,16 @@ def format_of(path: Path, name: str | None = None) -> Format:
         message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
         raise FileFormatError(message)
     return sniffed
+
+
+def parts_of(
+    places: Iterable[Place],
+    format: str | None = None,  # noqa: A002
+) -> list[tuple[Part, Format]]:
+    """Return the files of a graph in order, each with its format: folders are expanded."""
+    is_folder = format is not None and _named(format).is_folder
+    parts = map(Part, places) if is_folder else expanded(places)
+    return [(part, format_of(part.place, format)) for part in parts]
 
 
 def writer_of(
@@ -98,7 +111,7 @@ def names_folder(path: str | PathLike[str]) -> bool:
     return Path(path).suffix == "" or fspath(path).endswith(("/", sep))
 
 
-def _sniffed(path: Path) -> Format | None:
+def _sniffed(path: Place) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
     with set_listener(False), open_text(path) as file:  # these lines will be read again
         for _, line in file.lines():

@@ -6,16 +6,18 @@ import struct
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ..file_checks import check_decompressed
-from ..libraries.arrow_tables import arrow_errors, arrow_graph
+from ..libraries.arrow_tables import arrow_errors, arrow_graph, with_keys
 from ..libraries.pyarrow import pa
+from ..places.url import Url
 from .file_format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from ..column_names import Choose
     from ..edge_list import EdgeList
+    from ..places.folders import Keys
+    from ..places.url import Place
 
     #: The metadata of a message, None at the end of a stream; and the offset of its body.
     _Message = tuple["_Table | None", int]
@@ -24,24 +26,24 @@ _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
 _DICTIONARY, _BATCH = 2, 3  # types of messages with a body
 
 
-def read_arrow(path: Path, weight: str | None = "weight") -> EdgeList:
-    """Read an Arrow IPC file or stream; `choose_columns` finds its columns.
+def read_arrow(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
+    """Read an Arrow IPC file or stream; `choose_columns` finds its columns, also among `keys`.
 
     The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
     """
     with arrow_errors(path):
-        return arrow_graph(_table(path), weight)
+        return arrow_graph(with_keys(_table(path), keys), weight)
 
 
-def arrow_tables(path: Path, choose: Choose) -> Iterator[Any]:
+def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
     """Yield the chosen columns as one table."""
-    table = _table(path)
+    table = with_keys(_table(path), keys)
     yield table.select(choose(table.column_names).present)
 
 
-def _table(path: Path) -> Any:
+def _table(path: Place) -> Any:
     decompressed_bytes(path)
-    with arrow_errors(path), pa.OSFile(str(path)) as source:
+    with arrow_errors(path), _source(path) as source:
         opened = pa.ipc.open_file if _is_file(source) else pa.ipc.open_stream
         with opened(source) as reader:
             table = reader.read_all()
@@ -49,7 +51,11 @@ def _table(path: Path) -> Any:
             return table
 
 
-def decompressed_bytes(path: Path) -> int:
+def _source(path: Place) -> Any:
+    return pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
+
+
+def decompressed_bytes(path: Place) -> int:
     """Return the bytes of all columns that the metadata state; read only the metadata."""
     with arrow_errors(path), path.open("rb") as handle:
         try:
@@ -170,7 +176,7 @@ def _body_bytes(handle: IO[bytes], message: _Table | None, body: int) -> int:
 
 FORMAT = Format(
     "arrow",
-    (".arrow", ".feather"),
+    (".arrow", ".feather", ".ipc"),
     read_arrow,
     size=decompressed_bytes,
     begins=lambda line: line.startswith(_MAGIC),

@@ -11,21 +11,21 @@ from .file_format import Format
 from .text.blocks import Header
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from ..places.url import Place
     from .text.blocks import Blocks
 
 _BLOCK = 2**19  # pairs
 
 
-def bin_blocks(path: Path) -> Blocks:
+def bin_blocks(path: Place) -> Blocks:
     """Yield an empty header, then blocks of the pairs: little-endian int32, numbered from 1."""
     with file_errors(path, ValueError), path.open("rb") as file:
         size = path.stat().st_size
         if size % 8:
             raise ValueError(f"{size} bytes are not a whole number of pairs of int32")
         yield Header()
-        while len(pairs := np.fromfile(file, "<i4", 2 * _BLOCK)):
+        while data := file.read(8 * _BLOCK):
+            pairs = np.frombuffer(data, "<i4")
             u, v = pairs.reshape(-1, 2).T.astype(np.int64) - 1
             yield u, v, None
 

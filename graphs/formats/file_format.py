@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ..column_names import Weight
     from ..edge_list import EdgeList
+    from ..places.folders import Part
+    from ..places.url import Place
     from ..source import EdgeSource
     from .edge_table import EdgeTable
 
@@ -59,13 +61,15 @@ class Format:
     begins: Callable[[bytes], bool] | None = None
     #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks.
     blocks: Callable[..., Iterator[Any]] | None = None
-    #: Takes a path and a function from the names of all columns to `ColumnNames`; yields
-    #: `pyarrow.Table` objects with the chosen columns.
+    #: Takes a path, a function from the names of all columns to `ColumnNames`, and columns that
+    #: its folders state; yields `pyarrow.Table` objects with the chosen columns. If a format has
+    #: `tables`, its `read`, `blocks` and `stream` also take these columns, after the name of the
+    #: weights.
     tables: Callable[..., Iterator[Any]] | None = None
     #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
     #: memory is bounded, a file without `blocks` and `stream` is read as a whole. The bound must
     #: allow twice these bytes or, without `size`, 64 times the size of the file.
-    size: Callable[[Path], int] | None = None
+    size: Callable[[Place], int] | None = None
     #: Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
     #: weights.
     has_columns: bool = False
@@ -77,7 +81,7 @@ class Format:
     #: `name_type`, their `pyarrow.DataType`.
     holds_names: bool = False
 
-    def options_of_text(self, path: Path, *, encoding: str | None) -> dict[str, Any]:
+    def options_of_text(self, path: Place, *, encoding: str | None) -> dict[str, Any]:
         """Return the further options of `tables`, which only text has."""
         if encoding is None:
             return {}
@@ -85,13 +89,12 @@ class Format:
             raise OptionError(f"{path}: encoding= is for text, not for format {self.name!r}")
         return {"encoding": encoding}
 
-    def graph(self, path: Path, weight: Weight) -> EdgeList:
+    def graph(self, part: Part, weight: Weight) -> EdgeList:
         """Read a graph with the weights of this name; None stands for weight 1 on every edge.
 
         `weight` may also be the columns of both ends and optionally of the weights, as a tuple.
         """
-        self._check_columns(path, weight)
-        options = (weight,) if self.has_columns else ()
+        path, options = part.place, tuple(self._options(part, weight).values())
         with contextlib.nullcontext() if self.is_folder else unchanged(path, FileState.of(path)):
             if self.read is not None:
                 graph = self.read(path, *options)
@@ -101,17 +104,12 @@ class Format:
                 raise OptionError(f"{path}: format {self.name!r} can only be written")
         return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
 
-    def _check_columns(self, path: Path, weight: Weight) -> None:
-        if isinstance(weight, tuple) and not self.has_columns:
-            raise OptionError(f"{path}: format {self.name!r} has no columns to choose by columns=")
-
-    def source(self, path: Path, weight: Weight, *, is_bounded: bool = False) -> EdgeSource | None:
+    def source(self, part: Part, weight: Weight, *, is_bounded: bool = False) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed.
 
         If memory is bounded, text is streamed, too: each scan parses it again.
         """
-        self._check_columns(path, weight)
-        options = {"weight": weight} if self.has_columns else {}
+        path, options = part.place, self._options(part, weight)
         if not self.has_columns:
             check_weight(weight)
         if self.stream is not None:
@@ -120,6 +118,14 @@ class Format:
             return None
         source = stream_blocks(path, self.name, partial(self.blocks, **options))
         return source if self.has_columns else replace(source, unweighted=weight is None)
+
+    def _options(self, part: Part, weight: Weight) -> dict[str, Any]:
+        """Return the arguments of `read`, `blocks` and `stream` after the path."""
+        if isinstance(weight, tuple) and not self.has_columns:
+            message = f"format {self.name!r} has no columns to choose by columns="
+            raise OptionError(f"{part.place}: {message}")
+        keys = {"keys": part.keys} if part.keys and self.tables else {}
+        return {"weight": weight, **keys} if self.has_columns else {}
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:

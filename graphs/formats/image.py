@@ -14,12 +14,13 @@ from .file_format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from ..places.url import Place
 
-def read_image(path: Path) -> EdgeList:
+
+def read_image(path: Place) -> EdgeList:
     """Read an image with Pillow, or its first frame if there are several.
 
     Vertices are pixels, row by row. Edges within rows come first, then edges between rows, both in
@@ -47,21 +48,26 @@ def _steps(pixels: NDArray[Any], axis: int) -> NDArray[np.int64]:
     return np.ravel(total)
 
 
-def column_bytes(path: Path) -> int:
+def column_bytes(path: Place) -> int:
     """Return the bytes of the columns of an image's graph, which has two edges for each pixel."""
     with _opened(path) as image:
         return 2 * 24 * int(image.width * image.height)
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Place) -> Iterator[Any]:
     """Open an image without reading its pixels."""
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
         raise OptionError(f"{path}: images need the package pillow: mstflow[io]") from error
     refused = SyntaxError, ValueError, Image.DecompressionBombError
-    with file_errors(path, *refused), without_warnings(), Image.open(path) as image:
+    with (
+        file_errors(path, *refused),
+        without_warnings(),
+        path.open("rb") as file,
+        Image.open(file) as image,
+    ):
         if image.width * image.height > most_from(path):
             message = f"states {image.width} x {image.height} pixels, far more than its bytes hold"
             raise ValueError(message)

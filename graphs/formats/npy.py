@@ -10,6 +10,7 @@ import zlib
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +34,11 @@ from .file_format import IDENTITY, Format, parse_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from ..edge_list import Columns, NamedColumns
+    from ..places.url import Place
     from ..segments import Read
     from .edge_table import EdgeTable
     from .file_format import SavedForest
@@ -58,7 +59,7 @@ _HEADERS = {
 # Archives.
 
 
-def read_npz(path: Path) -> EdgeList:
+def read_npz(path: Place) -> EdgeList:
     """Read an archive of arrays `u`, `v` and optionally `w` or `weight`, and a scalar `n`."""
     columns = _archived(path)
     stated = columns.pop("n", None)
@@ -67,7 +68,7 @@ def read_npz(path: Path) -> EdgeList:
     return _graph(path, columns, None if stated is None else int(stated))
 
 
-def read_archived_forest(path: Path, _: np.dtype[Any]) -> SavedForest:
+def read_archived_forest(path: Place, _: np.dtype[Any]) -> SavedForest:
     """Read all arrays of an archive; one of them may be the identity of the graph."""
     columns = _archived(path)
     stated = columns.pop(IDENTITY, None)
@@ -95,23 +96,31 @@ def write_npz(path: Path, table: EdgeTable) -> None:
         np.savez(file, **arrays)
 
 
-def _archived(path: Path) -> dict[str, NDArray[Any]]:
+def _archived(path: Place) -> dict[str, NDArray[Any]]:
     """Read all arrays of an archive."""
     with file_errors(path), path.open("rb") as file:
         if file.read(2) != b"PK" or not zipfile.is_zipfile(file):
             raise FileFormatError(f"{path}: is not a .npz file")
     archived_bytes(path)
     arrays = {}
-    with file_errors(path, zipfile.BadZipFile), np.load(path, allow_pickle=False) as archive:
+    with (
+        file_errors(path, zipfile.BadZipFile),
+        path.open("rb") as file,
+        np.load(file, allow_pickle=False) as archive,
+    ):
         for name in archive.files:
             with file_errors(f"{path}: array {name}", *_ERRORS), without_warnings():
                 arrays[name] = archive[name]
     return arrays
 
 
-def archived_bytes(path: Path) -> int:
+def archived_bytes(path: Place) -> int:
     """Return the bytes of all arrays, which the archive states; check the headers against them."""
-    with file_errors(path, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+    with (
+        file_errors(path, zipfile.BadZipFile),
+        path.open("rb") as whole,
+        zipfile.ZipFile(whole) as archive,
+    ):
         members = archive.infolist()
         total = sum(member.file_size for member in members)
         check_decompressed(path, total)
@@ -129,7 +138,7 @@ def archived_bytes(path: Path) -> int:
 # Folders.
 
 
-def read_npy(path: Path) -> EdgeList:
+def read_npy(path: Place) -> EdgeList:
     """Read a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`."""
     files, stated = _opened_folder(path)
     columns, (in_u, in_v, *in_weight) = _in_memory(files)
@@ -143,16 +152,17 @@ def read_npy(path: Path) -> EdgeList:
     return _graph(path, dict(zip((file.path.stem for file in files), columns, strict=True)), stated)
 
 
-def read_forest_folder(path: Path, _: np.dtype[Any]) -> SavedForest:
+def read_forest_folder(path: Place, _: np.dtype[Any]) -> SavedForest:
     """Read all columns of a folder, and the identity of the graph if there is one."""
-    files = [_opened(file) for file in sorted(path.glob("*.npy"))]
+    found = (file for file in path.iterdir() if file.suffix == ".npy")
+    files = [_opened(file) for file in sorted(found, key=str)]
     columns = {file.path.stem: _in_memory([file])[0][0] for file in files}
     stated = path / f"{IDENTITY}.json"
     with file_errors(stated, ValueError):
         return columns, parse_identity(stated.read_bytes() if stated.exists() else None)
 
 
-def npy_source(path: Path) -> EdgeSource:
+def npy_source(path: Place) -> EdgeSource:
     """Return a folder of columns (see `read_npy`) as a source, reading only the headers."""
     columns, num_vertices = _opened_folder(path)
     return EdgeSource((NpyColumns(columns, stop=columns[0].length),), num_vertices)
@@ -175,7 +185,7 @@ class _Column:
     Also, mapped pages count as memory of the process.
     """
 
-    path: Path
+    path: Place
     dtype: np.dtype[Any]
     length: int
     header: bytes
@@ -190,7 +200,8 @@ class _Column:
         """Read consecutive values from `start` on into arrays; yield each array when it is full."""
         # A scan reads many blocks, so each takes few system calls. The state is compared only after
         # the read: a file that changed before the read still differs then.
-        with file_errors(self.path), open(self.path, "rb", buffering=0) as file:
+        is_local = isinstance(self.path, Path)
+        with file_errors(self.path), self.path.open("rb", buffering=0) as file:
             if file.read(len(self.header)) != self.header:
                 check_state(self.path, self.state)
                 message = f"{self.path} changed while it was being read: its header differs"
@@ -204,7 +215,7 @@ class _Column:
                 if rest:
                     break
                 yield values
-            check_state(self.path, self.state, file.fileno())
+            check_state(self.path, self.state, file.fileno() if is_local else None)
             if rest:
                 raise FileFormatError(f"{self.path}: ends before edge {start + len(values)}")
 
@@ -281,7 +292,7 @@ class NpyColumns(Range):
         return u, v, weight[0] if weight else None
 
 
-def _opened(path: Path) -> _Column:
+def _opened(path: Place) -> _Column:
     """Read the header of a column, and check that the file holds the numbers that it states."""
     state = FileState.of(path)
     with file_errors(path, *_ERRORS), path.open("rb") as file:
@@ -303,7 +314,7 @@ def _opened(path: Path) -> _Column:
     return _Column(path, dtype, length, header, state)
 
 
-def _opened_folder(path: Path) -> tuple[tuple[_Column, ...], int | None]:
+def _opened_folder(path: Place) -> tuple[tuple[_Column, ...], int | None]:
     """Read the headers of the columns u, v and maybe weight, and the number in `n.txt`, if any."""
     with file_errors(path):
         files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
@@ -351,13 +362,13 @@ def _shape_and_dtype(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, dtype
 
 
-def _graph(path: Path, columns: NamedColumns, num_vertices: int | None) -> EdgeList:
+def _graph(path: Place, columns: NamedColumns, num_vertices: int | None) -> EdgeList:
     used = [columns[name] for name in _column_names(path, columns)]
     with file_errors(path, GraphError):
         return EdgeList(*used, num_vertices=num_vertices)
 
 
-def _column_names(path: Path, found: Iterable[str]) -> list[str]:
+def _column_names(path: Place, found: Iterable[str]) -> list[str]:
     """Return the names of the columns of a graph. A saved forest is also a graph."""
     names = set(found)
     weights = [name for name in _WEIGHTS if name in names]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,12 @@ from ..libraries.arrow_tables import (
     arrow_dtype,
     arrow_errors,
     arrow_values,
+    keyed_schema,
     stated_num_vertices,
+    with_keys,
 )
 from ..libraries.pyarrow import pa, parquet
+from ..places.url import Url
 from ..segments import Segment
 from ..source import EdgeSource
 from .file_format import IDENTITY, Format, parse_identity
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 
     from ..column_names import Choose
     from ..edge_list import Columns
+    from ..places.folders import Keys
+    from ..places.url import Place
     from ..segments import Read
     from .edge_table import EdgeTable
     from .file_format import SavedForest
@@ -38,16 +44,17 @@ if TYPE_CHECKING:
 _GROUP_EDGES = 2**20
 
 
-def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
-    """Read a Parquet file; `choose_columns` finds its columns."""
+def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
+    """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
     with _opened(path) as file:
-        names = choose_columns(file.schema_arrow.names, weight)
+        schema = keyed_schema(file.schema_arrow, keys)
+        names = choose_columns(schema.names, weight)
         columns = [
-            np.empty(file.metadata.num_rows, arrow_dtype(name, file.schema_arrow.field(name).type))
+            np.empty(file.metadata.num_rows, arrow_dtype(name, schema.field(name).type))
             for name in names.present
         ]
         start = 0
-        for group in row_groups(path, weight):  # copy in place: concatenation needs twice
+        for group in row_groups(path, weight, keys=keys):  # in place: concatenation needs twice
             stop = start + len(group[0])
             for column, values in zip(columns, group, strict=False):
                 column[start:stop] = values
@@ -56,34 +63,48 @@ def read_parquet(path: Path, weight: str | None = "weight") -> EdgeList:
 
 
 def row_groups(
-    path: Path, weight: str | None = "weight", groups: Iterable[int] | None = None
+    path: Place,
+    weight: str | None = "weight",
+    groups: Iterable[int] | None = None,
+    keys: Keys = (),
 ) -> Iterator[Columns]:
     """Yield u, v and weight (or None) of all row groups, or of `groups`."""
+    choose = partial(choose_columns, weight=weight)
     with _opened(path) as file:
-        names, starts = choose_columns(file.schema_arrow.names, weight).present, _starts(file)
-        for group in range(file.num_row_groups) if groups is None else groups:
-            table = file.read_row_group(group, columns=names)
+        starts = _starts(file)
+        chosen = range(file.num_row_groups) if groups is None else groups
+        for group, (names, table) in zip(chosen, _read(file, choose, chosen, keys), strict=True):
             u, v, *rest = (arrow_values(name, table[name], starts[group]) for name in names)
             yield u, v, rest[0] if rest else None
 
 
-def parquet_tables(path: Path, choose: Choose) -> Iterator[Any]:
+def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
     """Yield the chosen columns of each row group as a table."""
     with _opened(path) as file:
-        names = choose(file.schema_arrow.names).present
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group, columns=names)
+        for _, table in _read(file, choose, range(file.num_row_groups), keys):
+            yield table
 
 
-def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
+def _read(
+    file: Any, choose: Choose, groups: Iterable[int], keys: Keys
+) -> Iterator[tuple[list[str], Any]]:
+    """Yield for each row group the names of its chosen columns, and a table with them."""
+    names = choose(keyed_schema(file.schema_arrow, keys).names).present
+    stored = [name for name in names if name in file.schema_arrow.names]
+    for group in groups:
+        yield names, with_keys(file.read_row_group(group, columns=stored), keys)
+
+
+def parquet_source(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeSource:
     """Return a Parquet file as a source, reading only its footer."""
     state = FileState.of(path)
     with unchanged(path, state), _opened(path) as file:
-        names = choose_columns(file.schema_arrow.names, weight)
-        dtypes = {n: arrow_dtype(n, file.schema_arrow.field(n).type) for n in names.present}
+        schema = keyed_schema(file.schema_arrow, keys)
+        names = choose_columns(schema.names, weight)
+        dtypes = {name: arrow_dtype(name, schema.field(name).type) for name in names.present}
         ranges, stated = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
     segments = (
-        RowGroup(path, state, group, names.weight, start, stop - start)
+        RowGroup(path, state, group, names.weight, start, stop - start, keys)
         for group, (start, stop) in enumerate(ranges)
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
@@ -94,12 +115,13 @@ def parquet_source(path: Path, weight: str | None = "weight") -> EdgeSource:
 class RowGroup(Segment):
     """One row group of a file, which can only be read as a whole."""
 
-    path: Path
+    path: Place
     state: FileState
     group: int
     weight: str | None
     first_row: int
     num_edges: int = 0
+    keys: Keys = ()
 
     @property
     def edges_at_once(self) -> int:
@@ -122,11 +144,11 @@ class RowGroup(Segment):
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the file, the row group and the name of the weights."""
-        return f"{file_fingerprint(self.path)}[{self.group}] {self.weight}"
+        return f"{file_fingerprint(self.path)}[{self.group}] {self.weight} {self.keys}"
 
     def _read(self) -> Columns:
         with unchanged(self.path, self.state):
-            return next(row_groups(self.path, self.weight, [self.group]))
+            return next(row_groups(self.path, self.weight, [self.group], self.keys))
 
 
 def _starts(file: Any) -> list[int]:
@@ -135,16 +157,22 @@ def _starts(file: Any) -> list[int]:
     return list(accumulate((group.num_rows for group in groups), initial=0))
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    with arrow_errors(path), parquet.ParquetFile(path) as file:
+@contextlib.contextmanager
+def _opened(path: Place) -> Iterator[Any]:
+    """Open a file; a URL is read by ranges: the footer, then the chosen columns."""
+    with arrow_errors(path), contextlib.ExitStack() as opened:
+        handle: Any = path
+        if isinstance(path, Url):
+            handle = opened.enter_context(path.open(is_sequential=False))
+        options = {"pre_buffer": isinstance(path, Url)}
+        file = opened.enter_context(parquet.ParquetFile(handle, **options))
         if file.metadata.num_rows > most_from(path):
             message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
             raise ValueError(message)
         yield file
 
 
-def read_parquet_forest(path: Path, _: np.dtype[Any], name_type: Any = None) -> SavedForest:
+def read_parquet_forest(path: Place, _: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read all columns, and the identity of the graph from the metadata."""
     with _opened(path) as file:
         table = file.read()
@@ -169,7 +197,7 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
 
 FORMAT = Format(
     "parquet",
-    (".parquet",),
+    (".parquet", ".parq", ".pq"),
     read_parquet,
     parquet_source,
     write_parquet,

@@ -1,4 +1,4 @@
-"""Convert tables that support Arrow, and Arrow columns, to graphs and arrays."""
+"""Convert Arrow tables and columns to graphs and arrays."""
 
 from __future__ import annotations
 
@@ -7,39 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import GraphError
+from ...errors import FileFormatError, GraphError
 from ..column_names import choose_columns
 from ..edge_list import EdgeList
 from ..file_checks import file_errors
-from . import class_names
-from .pyarrow import kinds, pa
+from .pyarrow import compute, kinds, pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from ..places.folders import Keys
+    from ..places.url import Place
 
 #: Metadata key of the number of vertices, which may exceed the largest id plus one.
 NUM_VERTICES = "num_vertices"
 
 
 @contextmanager
-def arrow_errors(path: Path) -> Iterator[None]:
+def arrow_errors(path: Place) -> Iterator[None]:
     """Convert errors of pyarrow and of columns to errors that name the file."""
-    with file_errors(path, pa.ArrowException, ValueError):
+    with file_errors(path, ValueError):
         path.open("rb").close()  # the system's message is shorter than pyarrow's
-        yield
-
-
-def as_arrow(table: Any) -> Any:
-    """Convert a table of pandas, or of any library that supports Arrow's stream interface."""
-    try:
-        if "pandas.DataFrame" in class_names(table):
-            return pa.Table.from_pandas(table, preserve_index=False)
-        return pa.table(table)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise GraphError(f"the table cannot be converted to Arrow: {error}") from error
+        try:
+            yield
+        except pa.ArrowException as error:
+            message = f"is damaged or has another format ({error}); write it again or pass format="
+            raise FileFormatError(f"{path}: {message}") from error
 
 
 #: Arrow's names of floats; other numbers have the same names in NumPy. Arrow's own conversion would
@@ -48,12 +43,94 @@ _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
-    """Return the NumPy dtype of an Arrow column of numbers."""
+    """Return the NumPy dtype of an Arrow column of numbers; see `plain_column`."""
+    if kinds.is_dictionary(arrow_type):
+        return arrow_dtype(name, arrow_type.value_type)
+    if kinds.is_decimal(arrow_type) or kinds.is_null(arrow_type):
+        return np.dtype(np.int64)
     numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if any(is_kind(arrow_type) for is_kind in numbers):
         return np.dtype(_FLOATS.get(str(arrow_type), str(arrow_type)))
-    hint = "; name the ends with ends= to use strings" if kinds.is_string(arrow_type) else ""
-    raise GraphError(f"column {name!r} must hold numbers, not {arrow_type}{hint}")
+    if is_text(arrow_type) or str(arrow_type) == _UUID:
+        hint = "name the ends with ends= to use strings"
+    else:
+        hint = "convert it to integers or floats"
+    raise GraphError(f"column {name!r} must hold numbers, not {arrow_type}; {hint}")
+
+
+def is_text(arrow_type: Any) -> bool:
+    """Return whether an Arrow column holds strings."""
+    return any(
+        is_kind(arrow_type)
+        for is_kind in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    )
+
+
+def plain_column(name: str, column: Any) -> Any:
+    """Return an Arrow column of categories, decimals or UUIDs as one of integers or strings.
+
+    Decimals become int64 if all are whole. Other columns are returned unchanged.
+    """
+    kind = column.type
+    if kinds.is_dictionary(kind):
+        chunks = [_looked_up(chunk) for chunk in column.chunks]
+        return plain_column(name, pa.chunked_array(chunks, _simple(kind.value_type)))
+    if kinds.is_decimal(kind):
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            raise GraphError(
+                f"column {name!r} is {kind} and not all of its values are whole numbers of 64 "
+                "bits; cast it to double (float64), which may round"
+            ) from error
+    if str(kind) == _UUID:
+        return pa.chunked_array(
+            [_hexadecimal(chunk.storage) for chunk in column.chunks], pa.string()
+        )
+    return column if kind == _simple(kind) else column.cast(_simple(kind))
+
+
+#: The type of UUIDs, as text: older versions of pyarrow lack it.
+_UUID = "extension<arrow.uuid>"
+#: Places in the text of a UUID that have hexadecimal digits.
+_DIGITS = [at for at in range(36) if at not in (8, 13, 18, 23)]
+
+
+def _simple(kind: Any) -> Any:
+    """Return the type for a column of strings that Arrow's functions all support."""
+    return pa.large_string() if kinds.is_string_view(kind) else kind
+
+
+def _looked_up(chunk: Any) -> Any:
+    """Return the values of an Arrow array of categories."""
+    values = chunk.dictionary
+    return values.cast(_simple(values.type)).take(chunk.indices)
+
+
+def _hexadecimal(storage: Any) -> Any:
+    """Return UUIDs, an Arrow array of 16 bytes each, as text; missing ones stay missing."""
+    data = np.frombuffer(storage.buffers()[1], np.uint8)[16 * storage.offset :]
+    half = np.stack([data >> 4, data & 15], axis=-1)[: 16 * len(storage)].reshape(-1, 32)
+    text = np.full((len(storage), 36), ord("-"), np.uint8)
+    text[:, _DIGITS] = np.frombuffer(b"0123456789abcdef", np.uint8)[half]
+    strings = pa.array(text.view("S36").ravel(), pa.string())
+    return compute.if_else(storage.is_valid(), strings, None)
+
+
+def keyed_schema(schema: Any, keys: Keys) -> Any:
+    """Return a `pyarrow.Schema` with the columns that folders state, unless it has them."""
+    for name, value in keys:
+        if name not in schema.names:
+            schema = schema.append(pa.field(name, pa.scalar(value).type))
+    return schema
+
+
+def with_keys(table: Any, keys: Keys) -> Any:
+    """Return a `pyarrow.Table` with the columns that folders state, unless it has them."""
+    for name, value in keys:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.repeat(pa.scalar(value), len(table)))
+    return table
 
 
 def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
@@ -65,8 +142,11 @@ def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
 
 def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
     """Return an Arrow column, or rows of it from `first_edge` on, as an array."""
-    arrow_dtype(name, column.type)
+    dtype = arrow_dtype(name, column.type)
+    column = plain_column(name, column)
     check_no_nulls(name, column, first_edge)
+    if not len(column):
+        return np.empty(0, dtype)
     return plain_values(column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import GraphError
 from . import class_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+#: How to pass a two-dimensional array of floats, for messages.
+COLUMNS_OF_A_MATRIX = "(a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2])"
 
 
 def is_delayed(value: Any) -> bool:
@@ -16,9 +21,10 @@ def is_delayed(value: Any) -> bool:
     return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(value))
 
 
-def is_table(value: Any) -> bool:
+def is_collection(value: Any) -> bool:
     """Return whether an object is a Dask table, not one of its columns."""
-    return hasattr(value, "to_delayed") and hasattr(value, "columns")
+    is_column = getattr(value, "ndim", 2) == 1
+    return hasattr(value, "to_delayed") and hasattr(value, "columns") and not is_column
 
 
 def is_array(value: Any) -> bool:
@@ -35,7 +41,12 @@ def chunks_of_arrays(arrays: Sequence[Any]) -> Iterator[Any]:
     from dask.array import unify_chunks
 
     if len(arrays) == 1 and arrays[0].ndim == 2:
+        if arrays[0].dtype.kind == "f":
+            raise GraphError(f"vertex ids are {arrays[0].dtype}; pass {COLUMNS_OF_A_MATRIX}")
         arrays = [arrays[0][:, place] for place in range(arrays[0].shape[1])]
+    if any(np.isnan(array.shape).any() for array in arrays):
+        message = "the lengths of the arrays' chunks are unknown; call compute_chunk_sizes() first"
+        raise GraphError(message)
     lengths = {array.shape for array in arrays}
     if len(arrays) not in (2, 3) or len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)

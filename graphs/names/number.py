@@ -13,9 +13,10 @@ import numpy as np
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ...runtime.team import kernel_threads
-from ..column_names import parts_of
+from ..column_names import columns_in
 from ..edge_list import EdgeList, join_weights
-from ..file_checks import file_fingerprint, paths_of
+from ..file_checks import file_fingerprint, places_of
+from ..formats import parts_of
 from ..libraries.arrow_tables import arrow_values
 from ..libraries.pyarrow import kinds, pa
 from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
@@ -60,15 +61,16 @@ def number_graph(
     if num_vertices is not None:
         raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
     folder = identity = None
-    files = paths_of(graph)
+    files = places_of(graph)
     if checkpoint is not None and files:
         folder = Path(checkpoint) / FOLDER
+        parts = [part for part, _ in parts_of(files, format)]
         identity = [
-            [list(parts_of(end)) for end in ends or ()],
+            [list(columns_in(end)) for end in ends or ()],
             weight,
             format,
             encoding,
-            *map(file_fingerprint, files),
+            *(file_fingerprint(place) + str(keys or "") for place, keys in parts),
         ]
         if (known := numbered_before(folder, identity, spill)) is not None:
             return known
@@ -88,7 +90,7 @@ def number_graph(
 
 def _check_ends(ends: Any) -> None:
     """Check that the ends are two columns, or two tuples of columns of one length."""
-    parts = [list(parts_of(end)) for end in ends] if isinstance(ends, tuple | list) else []
+    parts = [list(columns_in(end)) for end in ends] if isinstance(ends, tuple | list) else []
     are_columns = all(isinstance(column, str | int) for end in parts for column in end)
     is_pair = len(parts) == 2 and len(parts[0]) == len(parts[1]) > 0 and parts[0] != parts[1]
     if not is_pair or not are_columns:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
-from ..column_names import Choose, parts_of
-from ..file_checks import FileState, file_errors, paths_of, unchanged
-from ..formats import format_of
-from ..libraries import class_names
-from ..libraries.arrow_tables import arrow_dtype, as_arrow, check_no_nulls
-from ..libraries.dask import is_delayed, is_table
+from ..column_names import Chooser, columns_in
+from ..file_checks import FileState, file_errors, places_of, unchanged
+from ..formats import parts_of
+from ..libraries.arrow_tables import arrow_dtype, check_no_nulls, plain_column
+from ..libraries.dask import is_collection, is_delayed
 from ..libraries.pyarrow import kinds, pa
+from ..libraries.tables import is_table, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,22 +38,22 @@ def named_pairs(
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
     of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.
     """
-    choose, skip = Choose(weight, ends), first
+    choose, skip = Chooser(weight, ends), first
     for table in _tables(graph, choose, format, encoding):
         if skip >= len(table):
             skip -= len(table)
             continue
         table, skip = table.slice(skip), 0
         left, right, weights = choose(table.column_names)
-        fields = [*map(_field_name, parts_of(left), parts_of(right), count(1))]
+        fields = [*map(_field_name, columns_in(left), columns_in(right), count(1))]
         pairs = {
-            end: _joined(fields, [_names(name, table[name], first) for name in parts_of(columns)])
+            end: _joined(fields, [_names(name, table[name], first) for name in columns_in(columns)])
             for end, columns in (("l", left), ("r", right))
         }
         if weights is not None:
             arrow_dtype(weights, table[weights].type)
             check_no_nulls(weights, table[weights], first)
-            pairs["weight"] = table[weights]
+            pairs["weight"] = plain_column(weights, table[weights])
         first += len(table)
         report_progress("read pairs", first, 0)
         yield pa.table(pairs)
@@ -61,14 +61,13 @@ def named_pairs(
 
 def _tables(
     graph: Any,
-    choose: Choose,
+    choose: Chooser,
     format: str | None,  # noqa: A002
     encoding: str | None,
 ) -> Iterator[Any]:
     """Yield `pyarrow.Table` objects with at least the chosen columns."""
-    if paths := paths_of(graph):
-        for path in paths:
-            file_format = format_of(path, format)
+    if places := places_of(graph):
+        for (path, keys), file_format in parts_of(places, format):
             options = file_format.options_of_text(path, encoding=encoding)
             if file_format.tables is None:
                 raise OptionError(
@@ -76,17 +75,15 @@ def _tables(
                     "and Arrow have"
                 )
             with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
-                yield from file_format.tables(path, choose, **options)
+                yield from file_format.tables(path, choose, keys, **options)
     elif is_delayed(graph):
         value = graph.compute() if hasattr(graph, "compute") else graph.result()
         yield from _tables(value, choose, format, encoding)
-    elif is_table(graph):
+    elif is_collection(graph):
         for chunk in graph.to_delayed():
             yield from _tables(chunk, choose, format, encoding)
-    elif "pandas.DataFrame" in class_names(graph):
-        yield as_arrow(graph[choose(list(graph.columns)).present])
-    elif hasattr(graph, "__arrow_c_stream__"):
-        yield as_arrow(graph)
+    elif is_table(graph):
+        yield from tables(graph, choose)
     elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
         for item in graph:
             yield from _tables(item, choose, format, encoding)
@@ -99,14 +96,12 @@ def _tables(
 
 def _names(name: str, column: Any, first_edge: int) -> Any:
     """Return a column of names without missing values: of strings or of integers."""
+    column = plain_column(name, column)
     check_no_nulls(name, column, first_edge)
-    if kinds.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if kinds.is_string_view(column.type):
-        column = column.cast(pa.large_string())
     is_name = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
     if not any(is_kind(column.type) for is_kind in is_name):
-        raise GraphError(f"column {name!r} must hold names, strings or integers, not {column.type}")
+        wanted = f"must hold names, strings or integers, not {column.type}; cast it to strings"
+        raise GraphError(f"column {name!r} {wanted}")
     return column
 
 

@@ -303,7 +303,7 @@ def test_damaged_npz(tmp_path):
     ("changes", "expected"),
     [
         ({"v.npy": None}, ": expected arrays u, v and at most one of w, weight; found u"),
-        ({"u.npy": None, "v.npy": None}, ": expected arrays u, v and at most one of w, weight; fo"),
+        ({"u.npy": None, "v.npy": None}, ": the folder has no columns u.npy and v.npy, and no f"),
         (
             {"weights.npy": ONE},
             ": expected arrays u, v and at most one of w, weight; found u, v, w",
@@ -362,7 +362,7 @@ def test_missing_files(tmp_path, name):
 
 @pytest.mark.parametrize("format_", sorted({*format_names()} - {"npy"}))
 def test_folder_instead_of_a_file(tmp_path, format_):
-    assert refused(tmp_path, format=format_) == f"{tmp_path}: Is a directory"
+    assert refused(tmp_path, format=format_).startswith(f"{tmp_path}: the folder has no columns")
 
 
 def test_file_instead_of_a_folder(tmp_path):

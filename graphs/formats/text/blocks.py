@@ -19,11 +19,11 @@ from .text_file import check_edges, fail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from ...edge_list import Columns
+    from ...places.url import Place
 
 #: The largest number of vertices that a file may state: a fixed number, and one for each byte.
 _FREE_VERTICES, _VERTICES = 2**24, 64
@@ -47,7 +47,7 @@ class Header:
 Blocks = Iterator["Header | Columns"]
 
 
-def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
+def join_blocks(path: Place, blocks: Blocks) -> EdgeList:
     """Concatenate the blocks of a text file into one graph."""
     header = _header(path, blocks)
     none: Columns = np.empty(0, np.int64), np.empty(0, np.int64), None
@@ -65,7 +65,7 @@ def join_blocks(path: Path, blocks: Blocks) -> EdgeList:
     return graph
 
 
-def stream_blocks(path: Path, name: str, read: Callable[[Path], Blocks]) -> EdgeSource:
+def stream_blocks(path: Place, name: str, read: Callable[[Place], Blocks]) -> EdgeSource:
     """Return a text file as a source that holds one block at a time; a first pass counts edges.
 
     `name` is that of the format.
@@ -92,7 +92,7 @@ def stream_blocks(path: Path, name: str, read: Callable[[Path], Blocks]) -> Edge
 
 
 def _blocks(
-    path: Path, read: Callable[[Path], Blocks], dtype: np.dtype[Any]
+    path: Place, read: Callable[[Place], Blocks], dtype: np.dtype[Any]
 ) -> Iterator[ArraySegment]:
     """Parse a file; convert the weights of all blocks to one dtype."""
     first, none = 0, np.empty(0, dtype)
@@ -105,7 +105,7 @@ def _blocks(
             first += len(u)
 
 
-def _header(path: Path, blocks: Blocks) -> Header:
+def _header(path: Place, blocks: Blocks) -> Header:
     header = next(blocks)
     assert isinstance(header, Header)
     if header.num_edges is not None:
@@ -116,7 +116,7 @@ def _header(path: Path, blocks: Blocks) -> Header:
     return header
 
 
-def _counted(path: Path, header: Header, ends: Sequence[NDArray[Any]]) -> int:
+def _counted(path: Place, header: Header, ends: Sequence[NDArray[Any]]) -> int:
     """Return the stated number of vertices, plus one if ids are numbered from 1."""
     stated = header.num_vertices or 0
     if any(int(ids.max(initial=-1)) >= stated for ids in ends):
@@ -126,14 +126,14 @@ def _counted(path: Path, header: Header, ends: Sequence[NDArray[Any]]) -> int:
     return stated
 
 
-def _check_stated(path: Path, header: Header, num_vertices: int, *, has_zero: bool) -> None:
+def _check_stated(path: Place, header: Header, num_vertices: int, *, has_zero: bool) -> None:
     """Check that ids start from 1 if the largest one is the stated number of vertices."""
     if num_vertices > (header.num_vertices or 0) and has_zero:
         largest = num_vertices - 1
         fail(path, header.line, f"states {largest} vertices, but ids are from 0 to {largest}")
 
 
-def _check_edges(path: Path, header: Header, num_edges: int) -> None:
+def _check_edges(path: Place, header: Header, num_edges: int) -> None:
     if header.num_edges not in (None, num_edges):
         which = "more" if num_edges > (header.num_edges or 0) else "fewer"
         problem = f"{num_edges} edges, {which} than the {header.num_edges} stated here"

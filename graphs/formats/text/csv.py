@@ -9,7 +9,7 @@ import numpy as np
 
 from ....errors import OptionError
 from ...column_names import choose_columns
-from ...libraries.arrow_tables import arrow_errors
+from ...libraries.arrow_tables import arrow_errors, arrow_values, with_keys
 from ...libraries.pyarrow import arrow_csv, pa
 from ...names.vertex_names import name_columns
 from ..file_format import Format
@@ -27,10 +27,12 @@ from .columns import (
 from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from ...column_names import Choose, ColumnNames, Weight
+    from ...column_names import Choose, Chooser, ColumnNames, Weight
+    from ...places.folders import Keys
+    from ...places.url import Place
     from ..edge_table import EdgeTable
     from ..file_format import SavedForest
     from .blocks import Blocks
@@ -39,30 +41,43 @@ _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MOST_COLUMNS = 4096
 
 
-def csv_blocks(path: Path, weight: Weight = "weight") -> Blocks:
+def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Blocks:
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
     The first line has the names of the columns. `choose_columns` finds the columns of the
     graph; all others are ignored. If the first line contains a number, it is not a header, and the
     columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
     space that occurs in the first line. Comments are lines before it that start with `#`. Fields
-    may be quoted. Ids and weights are parsed as in `txt_blocks`.
+    may be quoted. Ids and weights are parsed as in `txt_blocks`. The weight may be one of `keys`,
+    the columns that the folders of the file state.
     """
     with open_text(path) as file:
         choose = partial(choose_columns, weight=weight)
         delimiter, names, chosen, number, pending = _read_head(
-            file, choose, by_position=isinstance(weight, tuple | int)
+            file, choose, keys, by_position=isinstance(weight, tuple | int)
         )
+        stated = {name: value for name, value in keys if name not in names}
+        if ends := stated.keys() & {chosen.u, chosen.v}:
+            message = f"{min(ends)!r} is in the names of folders; read it as a name with ends="
+            raise OptionError(f"{path}: {message}")
         fields = fields_of_row(names, chosen)
         header = delimiter.decode().join(names)
         yield Header()
         row = Row(b"", fields, delimiter=delimiter, header=header)
-        yield from read_rows(file, row, number=number, pending=pending)
+        blocks = read_rows(file, row, number=number, pending=pending)
+        if chosen.weight not in stated:
+            yield from blocks
+            return
+        constant = with_keys(pa.table({"u": [0]}), keys)[chosen.weight]
+        (value,) = arrow_values(f"{path}: {chosen.weight}", constant)
+        for u, v, _ in blocks:
+            yield u, v, np.full(len(u), value)
 
 
 def csv_tables(
-    path: Path,
-    choose: Choose,
+    path: Place,
+    choose: Chooser,
+    keys: Keys = (),
     block_size: int = 2**24,
     *,
     encoding: str | None = None,
@@ -71,9 +86,9 @@ def csv_tables(
     """Yield blocks of the chosen columns as tables: names as strings, weights as numbers."""
     with open_text(path, encoding) as file:
         delimiter, names, chosen, number, pending = _read_head(
-            file, choose, comments, by_position=choose.is_by_position, has_names=True
+            file, choose, keys, comments, by_position=choose.is_by_position, has_names=True
         )
-        wanted = list(dict.fromkeys(chosen.present))
+        wanted = [name for name in dict.fromkeys(chosen.present) if name in names]
         types = pa.schema([(name, pa.string()) for name in wanted])
         for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
             check_last_line(file, block, number)
@@ -97,11 +112,11 @@ def csv_tables(
             except pa.ArrowInvalid as error:
                 _explain(file, block, number, delimiter, names, comments)
                 file.fail(number, f"in the block from here: {error}")
-            if chosen.weight is not None:
+            if chosen.weight in wanted:
                 weights = parse_weights(file, table[chosen.weight].combine_chunks(), number)
                 place = wanted.index(chosen.weight)
                 table = table.set_column(place, chosen.weight, pa.array(weights))
-            yield table
+            yield with_keys(table, keys)
             number += block.count(b"\n")
 
 
@@ -130,7 +145,8 @@ def fields_of_row(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
 
 def _read_head(
     file: TextFile,
-    choose: Callable[[Sequence[str]], ColumnNames],
+    choose: Choose,
+    keys: Keys,
     comments: bytes = b"#",
     *,
     by_position: bool,
@@ -161,7 +177,7 @@ def _read_head(
                 )
             known = "u", "v", "weight", *map(str, range(3, len(names)))
             names, pending = list(known[: len(names)]), line
-        chosen = choose(names)
+        chosen = choose([*names, *(name for name, _ in keys if name not in names)])
     except OptionError:
         raise
     except ValueError as error:
@@ -169,7 +185,7 @@ def _read_head(
     return delimiter, names, chosen, number + (not pending), pending
 
 
-def read_csv_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
+def read_csv_forest(path: Place, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
     """Read all columns of a forest: ids as int64 or `name_type`, weights as `weight_dtype`."""
     weight = pa.from_numpy_dtype(WRITTEN_AS.get(weight_dtype.name, weight_dtype))
     types = {"edge_id": pa.int64()}

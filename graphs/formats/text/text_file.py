@@ -22,9 +22,10 @@ from ...libraries.pyarrow import arrow_csv, pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from ...places.url import Place
 
 #: An integer that fits in 64 bits, whatever its digits.
 SHORT_INTEGER = re.compile(rb"-?[0-9]{1,18}")
@@ -69,7 +70,7 @@ class TextFile:
     `handle` has the decompressed content after line `number`, which was read last.
     """
 
-    def __init__(self, path: Path, handle: IO[bytes]) -> None:
+    def __init__(self, path: Place, handle: IO[bytes]) -> None:
         self.path, self.handle, self.number = path, handle, 0
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -109,7 +110,7 @@ class TextFile:
 
 
 @contextlib.contextmanager
-def open_text(path: Path, encoding: str | None = None) -> Iterator[TextFile]:
+def open_text(path: Place, encoding: str | None = None) -> Iterator[TextFile]:
     """Open a plain or compressed file as UTF-8; errors inside the block name the file."""
     decompress, most = DECOMPRESSORS.get(path.suffix.lower()), most_from(path)
     report = partial(report_progress, f"read {path.name}", total=path.stat().st_size)
@@ -161,7 +162,7 @@ def is_number(token: bytes | str) -> bool:
     return True
 
 
-def check_edges(path: Path, number: int, count: int, size: int) -> None:
+def check_edges(path: Place, number: int, count: int, size: int) -> None:
     """Check that a file can hold the number of edges that a line states, of `size` bytes each."""
     is_compressed = path.suffix.lower() in DECOMPRESSORS
     held = most_from(path) if is_compressed else path.stat().st_size
@@ -195,6 +196,6 @@ def shown(token: bytes) -> str:
     return ascii(token[:24].decode("latin-1"))
 
 
-def fail(path: Path, number: int, problem: str) -> NoReturn:
+def fail(path: Place, number: int, problem: str) -> NoReturn:
     """Raise an error that names the line."""
     raise FileFormatError(f"{path}: line {number}: {problem}")

@@ -1,0 +1,166 @@
+"""Tables of any library as Arrow tables: whole, or streamed in blocks of rows.
+
+A table has a way to state the names of its columns, and a way to iterate over some of them. All
+tables that support Arrow's stream interface share one; `_WAYS` has those of other classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...errors import GraphError, MstflowError
+from . import class_names
+from .pyarrow import pa
+
+if TYPE_CHECKING:
+    from ..column_names import Choose
+
+#: Rows of a block of a streamed table.
+_ROWS = 2**20
+
+#: Classes that support Arrow's stream interface but hold a single column.
+_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray", "xarray.DataArray"}
+#: Classes whose rows are in memory.
+_IN_MEMORY = {"pandas.DataFrame", "polars.DataFrame", "pyarrow.Table", "pyarrow.RecordBatch"}
+
+
+class _Way(NamedTuple):
+    """How to read the tables of a class."""
+
+    #: Returns the names of all columns.
+    names: Callable[[Any], Sequence[str]]
+    #: Takes a table and the names of columns; yields tables or record batches that have them.
+    batches: Callable[[Any, list[str]], Any]
+
+
+def _pandas(frame: Any, names: list[str]) -> Iterator[Any]:
+    yield pa.table({name: _pandas_column(name, frame[name]) for name in names})
+
+
+def _pandas_column(name: str, column: Any) -> Any:
+    """Convert a column without rounding; NaN in a column of floats stays NaN."""
+    is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
+    try:
+        if is_plain:
+            values = column.to_numpy()
+            return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False))
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        advice = "cast it by astype to int64, float64 or str"
+        raise GraphError(f"column {name!r} cannot be read ({error}); {advice}") from error
+
+
+def _polars(frame: Any, names: list[str]) -> Any:
+    query = frame.select(names)
+    # Earlier versions of polars cannot stream to Python.
+    stream = getattr(query, "collect_batches", None)
+    return stream(chunk_size=_ROWS, maintain_order=True) if stream else [query.collect()]
+
+
+def _mapping(columns: Any, names: list[str]) -> Iterator[Any]:
+    yield pa.table({name: np.asarray(columns[name]) for name in names})
+
+
+_WAYS = {
+    "pandas.DataFrame": _Way(lambda frame: list(frame.columns), _pandas),
+    "polars.LazyFrame": _Way(lambda frame: frame.collect_schema().names(), _polars),
+    "pyarrow.Dataset": _Way(
+        lambda data: data.schema.names, lambda data, names: data.to_batches(columns=names)
+    ),
+    "pyarrow.Scanner": _Way(
+        lambda scan: scan.projected_schema.names, lambda scan, _: scan.to_reader()
+    ),
+    "pyarrow.ParquetFile": _Way(
+        lambda file: file.schema_arrow.names,
+        lambda file, names: file.iter_batches(_ROWS, columns=names),
+    ),
+}
+
+#: Of columns by name: a dict, a Dataset of xarray, a group of HDF5, an opened `.npz` file.
+_MAPPING = _Way(list, _mapping)
+
+
+def is_table(value: Any) -> bool:
+    """Return whether an object is a table in memory or a stream of rows, not one of its columns."""
+    return _way(value) is not None or _has_stream(value)
+
+
+def is_lazy(value: Any) -> bool:
+    """Return whether the rows of a table are read or computed whenever they are iterated over."""
+    is_whole = isinstance(value, Mapping) or not _IN_MEMORY.isdisjoint(class_names(value))
+    return is_table(value) and not is_whole
+
+
+def is_read_once(table: Any) -> bool:
+    """Return whether the rows of a lazy table can be iterated over only once."""
+    return "pyarrow.RecordBatchReader" in class_names(table)
+
+
+def tables(value: Any, choose: Choose) -> Iterator[Any]:
+    """Yield the chosen columns of a table in blocks of rows, each a `pyarrow.Table`."""
+    try:
+        way = _way(value)
+        if way is None:
+            reader = pa.RecordBatchReader.from_stream(value)
+            names = choose(reader.schema.names).present
+            batches: Any = reader if is_lazy(value) else [reader.read_all()]
+        else:
+            names = choose(list(way.names(value))).present
+            batches = way.batches(value, names)
+        for batch in batches:
+            yield _as_table(batch).select(names)
+    except MstflowError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise GraphError(
+            f"the {type(value).__name__} cannot be converted to Arrow ({error}); cast its columns "
+            "to integers of 64 bits, floats or strings"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An iterable over blocks of equally many rows of a lazy table, each a `pyarrow.Table`.
+
+    Libraries may divide the same rows differently in each scan.
+    """
+
+    table: Any
+    choose: Choose
+
+    def __iter__(self) -> Iterator[Any]:
+        held: list[Any] = []
+        for table in tables(self.table, self.choose):
+            while len(table):
+                free = _ROWS - sum(map(len, held))
+                held.append(table.slice(0, free))
+                table = table.slice(free)
+                if len(held[-1]) == free:
+                    yield pa.concat_tables(held)
+                    held = []
+        if held:
+            yield pa.concat_tables(held)
+
+
+def _way(value: Any) -> _Way | None:
+    if isinstance(value, Mapping):
+        return _MAPPING
+    ways = (_WAYS[name] for name in class_names(value) if name in _WAYS)
+    return next(ways, None)
+
+
+def _has_stream(value: Any) -> bool:
+    # A class has the attribute, too.
+    has_stream = hasattr(value, "__arrow_c_stream__") and not isinstance(value, type)
+    return has_stream and _COLUMNS.isdisjoint(class_names(value))
+
+
+def _as_table(batch: Any) -> Any:
+    if isinstance(batch, pa.Table):
+        return batch
+    is_batch = isinstance(batch, pa.RecordBatch)
+    return pa.Table.from_batches([batch]) if is_batch else pa.table(batch)

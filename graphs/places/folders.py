@@ -1,0 +1,174 @@
+"""The files of a graph: those of folders and patterns, in natural order, with their partitions."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+from ...errors import FileFormatError
+from ..file_checks import file_errors
+from .url import Place, Url, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+#: Columns that folders called ``name=value`` state: int, float, str, or None if it is missing.
+Keys = tuple[tuple[str, int | float | str | None], ...]
+
+#: Folders of table formats in which some files do not count.
+_TABLES = {
+    "_delta_log": "a Delta table; pass DeltaTable(path).to_pyarrow_dataset()",
+    ".hoodie": "a Hudi table; pass an Arrow table of its reader",
+}
+_MISSING = "__HIVE_DEFAULT_PARTITION__"
+#: Suffixes of compressed text.
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+
+
+class Part(NamedTuple):
+    """A file, or a folder of `.npy` columns, with the columns that the folders above it state."""
+
+    place: Place
+    keys: Keys = ()
+
+
+def expanded(places: Iterable[Place]) -> list[Part]:
+    """Return the parts of a graph: places in order, with folders and patterns expanded.
+
+    Folders contain files at any depth. Their order is natural, by path: `part.2` is before
+    `part.10`. Names that start with a dot or an underscore are skipped.
+    """
+    parts: list[Part] = []
+    for place in places:
+        with file_errors(place):
+            if found := _matches(place):
+                root, files = found
+                parts += _with_keys(root, [file for each in files for file in _files(each)])
+            elif place.is_dir():
+                parts += _with_keys(place, _files(place))
+            else:
+                parts.append(Part(place))
+    return parts
+
+
+def local_files(inputs: Iterable[Any]) -> Iterator[Path]:
+    """Yield the inputs that are on this machine, the files in them, and those that they match."""
+    for place in map(place_of, inputs):
+        if isinstance(place, Path):
+            found = _matches(place)
+            for each in map(Path, map(str, found[1] if found else [place])):
+                yield each
+                yield from each.rglob("*")
+
+
+def _matches(place: Place) -> tuple[Place, list[Place]] | None:
+    """Return the folder of a pattern and what it matches; None if a place is no pattern."""
+    text = place.path if isinstance(place, Url) else str(place)
+    is_web = isinstance(place, Url) and place.is_web
+    mark = re.search(r"[*\[]" if is_web else r"[*?\[]", text)
+    if mark is None or place.exists():
+        return None
+    root = text[: mark.start()].rpartition("/")[0]
+    if isinstance(place, Url):
+        found: list[Place] = [*place.matches()]
+        folder: Place = Url(place.filesystem, root)
+    else:
+        found = [Path(each) for each in glob.glob(text, recursive=True)]
+        folder = Path(root or ("/" if text.startswith("/") else "."))
+    if not found:
+        raise FileFormatError(f"{place}: no file matches")
+    kept = [each for each in found if not _is_skipped(_below(folder, each))]
+    return folder, sorted(kept, key=lambda each: _natural(_below(folder, each)))
+
+
+def _files(place: Place) -> list[Place]:
+    """Return the files of edges in a folder, in order; a folder of `.npy` columns counts as one."""
+    if not place.is_dir():
+        return [place]
+    inside: Sequence[Place] = place.files() if isinstance(place, Url) else list(_walk(place))
+    folders = {name for file in inside for name in _below(place, file)[:-1]}
+    for name, table in _TABLES.items():
+        if name in folders:
+            raise FileFormatError(f"{place}: is {table}")
+    kept = [file for file in inside if not _is_skipped(_below(place, file))]
+    columns = {file.parent for file in kept if file.suffix == ".npy" or file.name == "n.txt"}
+    if place in columns:
+        return [place]
+    others = [file for file in kept if file.parent not in columns]
+    kinds = {_kind(file) for file in others} | ({".npy"} if columns else set())
+    if not kinds:
+        message = "the folder has no columns u.npy and v.npy, and no files such as .parquet"
+        raise FileFormatError(f"{place}: {message}")
+    if len(kinds) > 1:
+        shown = ", ".join(sorted(kind or "no suffix" for kind in kinds))
+        message = f"files of several kinds ({shown}); pass a pattern such as {place}/**/*.parquet"
+        raise FileFormatError(f"{place}: {message}")
+    return sorted([*columns, *others], key=lambda file: _natural(_below(place, file)))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder, at any depth."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for parent, _, names in os.walk(folder, onerror=fail, followlinks=True):
+        yield from (Path(parent, name) for name in names)
+
+
+def _below(folder: Place, file: Place) -> tuple[str, ...]:
+    """Return the parts of the path of a file below a folder."""
+    if isinstance(folder, Url) and isinstance(file, Url):
+        start = folder.path.rstrip("/")
+        return PurePosixPath(file.path.removeprefix(start).lstrip("/")).parts
+    return Path(os.path.relpath(str(file), str(folder))).parts
+
+
+def _is_skipped(parts: Sequence[str]) -> bool:
+    """Return whether a file, or a folder above it, is not for data; `_name=value` is."""
+    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
+
+
+def _kind(file: Place) -> str:
+    """Return the suffix of a file, without that of its compression."""
+    name = PurePosixPath(file.name)
+    return (name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()
+
+
+def _natural(parts: Sequence[str]) -> list[list[tuple[bool, int, str]]]:
+    """Return the parts of a path so that they sort by the values of the numbers in them."""
+    split = (re.split(r"([0-9]+)", part) for part in parts)
+    return [[(t.isdecimal(), int(t) if t.isdecimal() else 0, t) for t in each] for each in split]
+
+
+def _with_keys(root: Place, files: Sequence[Place]) -> list[Part]:
+    """Return files with the columns that their folders below `root` state."""
+    stated = []
+    for file in files:
+        pairs = (part.split("=", 1) for part in _below(root, file)[:-1] if "=" in part)
+        stated.append({name: unquote(value) for name, value in pairs})
+        if stated[-1].keys() != stated[0].keys():
+            message = f"folders above it state {_shown(stated[-1])}, those of {files[0]}"
+            raise FileFormatError(f"{file}: {message} {_shown(stated[0])}")
+    kinds = {name: _type([each[name] for each in stated]) for name in (stated or [{}])[0]}
+    return [
+        Part(file, tuple((n, None if v == _MISSING else kinds[n](v)) for n, v in each.items()))
+        for file, each in zip(files, stated, strict=True)
+    ]
+
+
+def _shown(keys: Iterable[str]) -> str:
+    return ", ".join(keys) or "nothing"
+
+
+def _type(values: Sequence[str]) -> Callable[[str], int | float | str]:
+    """Return the type of a column of texts: that of all their values, where they are present."""
+    present = [value for value in values if value != _MISSING]
+    if all(re.fullmatch(r"-?[0-9]{1,18}", value) for value in present):
+        return int
+    decimal = r"-?[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?"
+    return float if all(re.fullmatch(decimal, v, re.IGNORECASE) for v in present) else str

@@ -1,0 +1,223 @@
+"""A file or folder that fsspec reads: in an object store, on a web server, or in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Fields of fsspec's information about a file that stay if the file changes, or change if it stays.
+_IGNORED = {"name", "Key", "url", "type", "mimetype", "partial", "size"}
+
+
+class Status(NamedTuple):
+    """The fields of `os.stat_result` that readers use."""
+
+    st_size: int
+    #: A digest of all that the file system states, such as a time, an ETag or a version.
+    st_mtime_ns: int
+    st_ctime_ns: int = 0
+    st_ino: int = 0
+
+
+@dataclass(frozen=True)
+class Url:
+    """A file or folder of an fsspec file system; has the methods of `Path` that readers use.
+
+    `filesystem` holds the credentials, if any. Its errors are converted to OSError.
+    """
+
+    filesystem: Any
+    path: str
+
+    def __str__(self) -> str:
+        return str(self.filesystem.unstrip_protocol(self.path))
+
+    def __truediv__(self, name: str) -> Url:
+        return Url(self.filesystem, f"{self.path.rstrip('/')}/{name}")
+
+    @property
+    def is_web(self) -> bool:
+        """Whether the file is on a web server, where every folder is also a file."""
+        protocol = self.filesystem.protocol
+        return "http" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+    @property
+    def name(self) -> str:
+        """The last part of the path; for a web server, without the query."""
+        plain = self.path.partition("?")[0] if self.is_web else self.path
+        return PurePosixPath(plain).name
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix."""
+        return PurePosixPath(self.name).stem
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the name, with the dot."""
+        return PurePosixPath(self.name).suffix
+
+    @property
+    def parent(self) -> Url:
+        """The folder."""
+        return Url(self.filesystem, self.path.rstrip("/").rpartition("/")[0])
+
+    def stat(self) -> Status:
+        """Return the size, and a digest that changes with the file."""
+        with _os_errors():
+            self.filesystem.invalidate_cache(self.path)
+            known = self.filesystem.info(self.path)
+        if known["size"] is None:
+            raise OSError("the server does not state its size; download it first")
+        shown = repr(sorted((name, known[name]) for name in known.keys() - _IGNORED))
+        token = hashlib.blake2b(shown.encode(), digest_size=7).digest()
+        return Status(known["size"], int.from_bytes(token, "big"))
+
+    def open(self, mode: str = "rb", buffering: int = -1, *, is_sequential: bool = True) -> Any:
+        """Open for reading; if it is not read from start to end, nothing is read ahead."""
+        assert mode == "rb"
+        options = {} if is_sequential else {"cache_type": "none"}
+        with _os_errors():
+            raw = _File(self, self.filesystem.open(self.path, "rb", **options))
+        return io.BufferedReader(raw) if buffering else raw
+
+    def read_bytes(self) -> bytes:
+        """Return the whole content."""
+        with _os_errors():
+            return bytes(self.filesystem.cat_file(self.path))
+
+    def exists(self) -> bool:
+        """Return whether there is such a file or folder."""
+        with _os_errors():
+            return bool(self.filesystem.exists(self.path))
+
+    def is_dir(self) -> bool:
+        """Return whether this is a folder; on a web server, whether the URL ends with a slash."""
+        if self.is_web:
+            return self.path.endswith("/")
+        with _os_errors():
+            return bool(self.filesystem.isdir(self.path))
+
+    def iterdir(self) -> Iterator[Url]:
+        """Yield the files and folders in this folder."""
+        with _os_errors():
+            names = self.filesystem.ls(self.path, detail=False)
+        yield from (Url(self.filesystem, name) for name in names)
+
+    def files(self) -> list[Url]:
+        """Return the files in this folder, at any depth."""
+        with _os_errors():
+            self.filesystem.invalidate_cache(self.path)
+            return [Url(self.filesystem, name) for name in self.filesystem.find(self.path)]
+
+    def matches(self) -> list[Url]:
+        """Return the files and folders that match the pattern of this path."""
+        with _os_errors():
+            return [Url(self.filesystem, name) for name in self.filesystem.glob(self.path)]
+
+
+#: A file or folder, anywhere; and what a caller may pass for it.
+Place = Path | Url
+AnyPlace = str | os.PathLike[str] | Url
+
+
+class _File(io.RawIOBase):
+    """A file of fsspec that is open for reading."""
+
+    def __init__(self, url: Url, file: Any) -> None:
+        self._url, self._file, self._size = url, file, file.size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._position = offset + (0, self._position, self._size)[whence]
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        with _os_errors():
+            data = self._read(min(len(buffer), max(0, self._size - self._position)))
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def _read(self, size: int) -> bytes:
+        if not size:
+            return b""
+        try:
+            self._file.seek(self._position)
+            return bytes(self._file.read(size))
+        except ValueError:  # a web server that cannot send ranges of bytes
+            if not self._url.is_web or isinstance(self._file, io.BytesIO):
+                raise
+            self._file.close()
+            self._file = io.BytesIO(self._url.filesystem.cat_file(self._url.path))
+            return self._read(size)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@contextlib.contextmanager
+def _os_errors() -> Iterator[None]:
+    """Convert the errors of a library of fsspec, which may be of any class, to OSError."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        cause = "" if error.__cause__ is None else f" ({error.__cause__})"
+        raise FileNotFoundError(2, os.strerror(2) + cause) from error
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def is_place(value: Any) -> bool:
+    """Return whether an object names a file: text, a path, or a file of fsspec with its system."""
+    return isinstance(value, str | os.PathLike | Url) or _is_of_fsspec(value)
+
+
+def place_of(value: Any) -> Place:
+    """Return a path or URL as a place.
+
+    An object of fsspec, such as `fsspec.open(url, **options)`, keeps its options.
+    """
+    if isinstance(value, Url):
+        return value
+    if _is_of_fsspec(value):
+        return Url(value.fs, value.path)
+    text = os.fspath(value)
+    if not isinstance(value, str) or "://" not in text:
+        return Path(value)
+    from fsspec.core import url_to_fs
+
+    try:
+        filesystem, path = url_to_fs(text)
+    except (ImportError, ValueError) as error:
+        raise OptionError(f"{text}: {error}") from error
+    is_local = "file" in filesystem.protocol
+    return Path(path) if is_local else Url(filesystem, path)
+
+
+def _is_of_fsspec(value: Any) -> bool:
+    return isinstance(getattr(value, "path", None), str) and hasattr(
+        getattr(value, "fs", None), "unstrip_protocol"
+    )
