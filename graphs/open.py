@@ -19,7 +19,7 @@ from .file_checks import FileState, most_from, paths_of
 from .first_id import hint_at_first_id, renumbered
 from .formats import format_of
 from .names.number import number_graph
-from .read import check_only_ends, check_same_columns, concatenate_files, read
+from .read import check_only_ends, check_same_columns, concatenate_files, on_vertices
 from .segments import ArraySegment, File
 from .source import EdgeSource
 
@@ -75,7 +75,7 @@ def open_graph(
         hint_at_first_id(opened, "the table")
     opened = renumbered(opened, first_id or 0)
     if isinstance(opened, EdgeList):
-        return opened if num_vertices is None else opened.on(num_vertices)
+        return opened if num_vertices is None else on_vertices(opened, num_vertices, paths)
     if num_vertices is not None:
         count = checked_num_vertices(num_vertices)
         opened = replace(opened, num_vertices=count, counted_in="", is_checked=False)

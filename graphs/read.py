@@ -81,10 +81,7 @@ def read(
         wanted = wanted_columns(columns, weight)
         graph = concatenate_files(paths, format, wanted, hint=first_id is None)
     graph = renumbered(graph, first_id or 0)
-    if num_vertices is None:
-        return graph
-    with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
-        return graph.on(num_vertices)
+    return graph if num_vertices is None else on_vertices(graph, num_vertices, paths)
 
 
 def concatenate_files(
@@ -109,6 +106,12 @@ def concatenate_files(
     if hint and all(each.has_columns for each in formats):
         hint_at_first_id(graph, str(paths[0]))
     return graph
+
+
+def on_vertices(graph: EdgeList, num_vertices: int, paths: Sequence[Path]) -> EdgeList:
+    """Return a graph with another number of vertices; errors name the file, if it is one."""
+    with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
+        return graph.on(num_vertices)
 
 
 def check_only_ends(columns: Any, first_id: int | None) -> None:

@@ -13,6 +13,7 @@ from ...progress import set_listener
 from ..file_checks import file_errors
 from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
 from .file_format import Format
+from .foreign import refuse_line, refuse_suffix
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import DECOMPRESSORS, open_text, split_fields
 
@@ -61,6 +62,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
         return _FOLDER
     plain = path.with_suffix("") if path.suffix.lower() in DECOMPRESSORS else path
     suffix = plain.suffix.lower()
+    refuse_suffix(path, suffix)
     known = [kind for kind in _READABLE.values() if suffix in kind.suffixes]
     if len(known) == 1:
         return known[0]
@@ -102,6 +104,7 @@ def _sniffed(path: Path) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
     with set_listener(False), open_text(path) as file:  # these lines will be read again
         for _, line in file.lines():
+            refuse_line(path, line)
             for kind in FORMATS:
                 if kind.begins and kind.begins(line):
                     return kind

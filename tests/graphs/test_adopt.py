@@ -292,7 +292,9 @@ def test_classes_and_columns_are_not_tables():
     wide = polars.DataFrame({"u": polars.Series([0], dtype=polars.Int128), "v": [1]})
     with pytest.raises(GraphError, match="the table cannot be converted to Arrow"):
         minimum_spanning_forest(wide)
-    with pytest.raises(OptionError, match="weight must be a name or None, not \\['weight'\\]"):
+    with pytest.raises(
+        OptionError, match="weight must be a name, a position or None, not \\['weight'\\]"
+    ):
         minimum_spanning_forest(pandas.DataFrame({"u": [0], "v": [1]}), weight=["weight"])
 
 
