@@ -19,7 +19,7 @@ from .file_checks import FileState, most_from, paths_of
 from .first_id import hint_at_first_id, renumbered
 from .formats import format_of
 from .names.number import number_graph
-from .read import check_only_ends, check_same_columns, concatenate_files, on_vertices
+from .read import check_only_ends, check_same_columns, concatenate_files, on_vertices, read
 from .segments import ArraySegment, File
 from .source import EdgeSource
 

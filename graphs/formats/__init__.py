@@ -54,8 +54,10 @@ def format_of(path: Path, name: str | None = None) -> Format:
     """Return the format of a file or folder: by name, otherwise by suffix, otherwise by content."""
     with file_errors(path):
         if path.is_fifo() or path.is_char_device():
-            message = f"{path}: cannot read from a pipe; write its output to a file first"
-            raise FileFormatError(message)
+            raise FileFormatError(
+                f"{path}: cannot read from a pipe; write its output to a file first, or pass it to "
+                "a command as -"
+            )
     if name is not None:
         return _named(name)
     if path.is_dir():
