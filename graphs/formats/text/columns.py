@@ -231,20 +231,20 @@ def _weights(strings: Any) -> NDArray[Any]:
     return weight
 
 
-def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
-    """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`."""
+def parse_weights(file: TextFile, strings: Any, lines: Sequence[int]) -> NDArray[Any]:
+    """Parse a `pyarrow.StringArray` of weights, which are in these lines."""
     strings = compute.ascii_trim_whitespace(strings)
     try:
         require(not _has_x(strings))
         return _weights(strings)
     except ValueError:
         tokens = [token.encode() for token in strings.to_pylist()]
-    for line, token in enumerate(tokens, number):
+    for line, token in zip(lines, tokens, strict=False):
         try:
             _check_weight(token)
         except ValueError as error:
             file.fail(line, str(error))
-    return _exact_weights(file, range(number, number + len(tokens)), tokens)
+    return _exact_weights(file, lines, tokens)
 
 
 def _has_x(strings: Any) -> bool:
