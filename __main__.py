@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -18,7 +21,10 @@ from .commands import SUMMARIES
 from .errors import GraphWarning, MstflowError, OptionError, PluginWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+#: The name of the temporary file with the content of standard input.
+_PIPED = "standard-input"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,8 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _silence_libraries()
         _unwind_on_signals()
         try:
-            options = _parse(sys.argv[1:] if arguments is None else arguments)
-            code: int | None = _command(options.command).run(options)
+            options = _parse(_spelt_out(sys.argv[1:] if arguments is None else arguments))
+            with _standard_input(options):
+                code: int | None = _command(options.command).run(options)
         finally:
             _flush()
     except BrokenPipeError:  # as in `mstflow algorithms | head -1`
@@ -66,14 +73,15 @@ def _fail(problem: str, error: Exception | None = None, options: Iterable[str] =
     `options` are names of keyword arguments, which the line shows as options of the command.
     """
     reason = "" if error is None else " ".join(str(error).split())
-    reason = _in_options(reason, options)
+    reason = _shown(reason, options)
     message = ": ".join(filter(None, [problem, reason])) or type(error).__name__
     print(f"error: {message}", file=sys.stderr)
     return 2
 
 
-def _in_options(text: str, names: Iterable[str]) -> str:
+def _shown(text: str, names: Iterable[str]) -> str:
     """Show keyword arguments of these names as options of the command line."""
+    text = re.sub(rf"\S*/mstflow-[^/]*/{_PIPED}", "standard input", text)
     if not names:
         return text
     keyword = rf"""(?<![^\s(])({"|".join(names)})=(\([^)]*\)|["']?[\w-]*["']?)"""
@@ -104,7 +112,7 @@ def _silence_libraries() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {_in_options(str(message), ('ends', 'first_id'))}", file=sys.stderr)
+    print(f"warning: {_shown(str(message), ('ends', 'first_id'))}", file=sys.stderr)
 
 
 def _unwind_on_signals() -> None:
@@ -130,6 +138,37 @@ def _flush() -> None:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
+
+
+@contextlib.contextmanager
+def _standard_input(options: argparse.Namespace) -> Iterator[None]:
+    """Copy standard input to a temporary file if it is an input; graphs may be read repeatedly."""
+    inputs = vars(options).get("inputs") or []
+    if "-" not in inputs:
+        yield
+        return
+    if inputs.count("-") > 1:
+        raise OptionError("-: standard input can be only one of the inputs")
+    with tempfile.TemporaryDirectory(prefix="mstflow-") as folder:
+        path = os.path.join(folder, _PIPED)
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        options.inputs = [path if each == "-" else each for each in inputs]
+        yield
+
+
+def _spelt_out(arguments: Sequence[str]) -> Sequence[str]:
+    """Return arguments with options in place of a family such as ``random:n=9,m=20``."""
+    if len(arguments) < 2 or arguments[0] != "generate" or ":" not in arguments[1]:
+        return arguments
+    family, _, parameters = arguments[1].partition(":")
+    options = []
+    for each in parameters.split(","):
+        name, _, value = each.partition("=")
+        name = {"n": "vertices", "m": "edges"}.get(name, name).replace("_", "-")
+        flag = {"True": [f"--{name}"], "False": [f"--no-{name}"]}
+        options += flag.get(value, [f"--{name}", value])
+    return ["generate", family, *options, *arguments[2:]]
 
 
 class _Parser(argparse.ArgumentParser):

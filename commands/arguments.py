@@ -60,7 +60,8 @@ def clusters(parser: argparse.ArgumentParser) -> None:
     thresholds = "join pairs of at most this weight; with --similarity, of at least this weight"
     add("--at", nargs="+", type=_number, required=True, metavar="T", help=thresholds)
     add("--similarity", action="store_true", help="large weights mean similar")
-    add("-o", "--output", metavar="OUT", help="the table of clusters: .parquet or .csv")
+    table = "the table of clusters: .parquet or .csv, or - for CSV on standard output"
+    add("-o", "--output", metavar="OUT", help=table)
     add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
     add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
     add("--threads", type=int, metavar="T", help="threads of compiled kernels")
@@ -120,7 +121,7 @@ def generate(parser: argparse.ArgumentParser) -> None:
                 continue
             add(
                 option,
-                type=parameter.annotation,
+                type=_count if parameter.annotation is int else parameter.annotation,
                 required=required,
                 default=None if required else parameter.default,
                 metavar=parameter.name[0].upper(),
@@ -166,7 +167,8 @@ def completion(parser: argparse.ArgumentParser) -> None:
 def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Add the input files of a graph, their format, and the names of their columns."""
     add = parser.add_argument
-    add("inputs", nargs=nargs, metavar="INPUT", help="files or folders that form one graph")
+    inputs = "files or folders that form one graph; - for standard input"
+    add("inputs", nargs=nargs, metavar="INPUT", help=inputs)
     formats = f"format, if not clear from the file names: {FORMATS}, or the name of a plugin"
     add("--format", metavar="F", help=formats)
     weights = "column of the weights: its name, or its position from 0 in text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ from ..pipeline.report.plot import pyplot
 from ..progress import set_listener
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
+    STDOUT,
     Stopwatch,
     costs,
     open_inputs,
+    output_path,
     peak_rss_bytes,
     print_lines,
     within,
@@ -30,22 +33,27 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> None:
     """Read the pairs, find the clusters, write the table, and print the counts."""
     watch = Stopwatch(options.started)
-    outputs = [path for path in (options.output, options.plot) if path is not None]
+    outputs = [path for path in (options.output, options.plot) if path not in (None, STDOUT)]
     folders = [] if options.checkpoint is None else [options.checkpoint]
+    if options.output == STDOUT and options.json:
+        raise OptionError("-o - and --json both write to standard output; choose one")
     # Fail before the work, not after it.
     check_overwrite([*outputs, *folders], options.inputs)
     check_thresholds(options.at)
-    if options.output is not None:
-        check_output(options.output, has_names=True)
     if options.plot is not None:
         _check_picture(options.plot)
     watch.stop("start")
-    with set_listener(not options.quiet):
+    with contextlib.ExitStack() as stack:
+        output = None
+        if options.output is not None:
+            output = stack.enter_context(output_path(options.output))
+            check_output(output, has_names=True)
+        stack.enter_context(set_listener(not options.quiet))
         forest = _find_forest(options, watch)
         table = forest.clusters(options.at)
         watch.stop("cluster")
-        if options.output is not None:
-            table.save(options.output)
+        if output is not None:
+            table.save(output)
         if options.plot is not None:
             with replacing(options.plot) as draft:
                 table.plot()[0].figure.savefig(draft, format=_suffix(options.plot))
@@ -59,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
     }
     if options.json:
         print(json.dumps(facts))
-    elif not options.quiet:
+    elif not options.quiet and options.output != STDOUT:
         _show(table, facts, outputs)
 
 

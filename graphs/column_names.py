@@ -47,6 +47,7 @@ class Chooser:
     weight: Column | None
     ends: Sequence[Any] | None
     _known: set[bool] = field(default_factory=set, init=False, repr=False)
+    _chosen: dict[frozenset[str], ColumnNames] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def is_by_position(self) -> bool:
@@ -54,8 +55,14 @@ class Chooser:
         return any(isinstance(part, int) for part in columns_in(self.ends))
 
     def __call__(self, names: Sequence[str]) -> ColumnNames:
-        """Choose among the names of all columns; either all tables have weights, or none."""
-        chosen = choose_columns(names, self.weight, self.ends)
+        """Choose among the names of all columns; either all tables have weights, or none.
+
+        Positions are those in the whole table, so columns that were chosen before stay chosen.
+        """
+        chosen = self._chosen.get(frozenset(names))
+        if chosen is None:
+            chosen = choose_columns(names, self.weight, self.ends)
+            self._chosen[frozenset(chosen.present)] = chosen
         self._known.add(chosen.weight is None)
         if len(self._known) > 1:
             which = "no column" if chosen.weight is None else "a column"
@@ -101,9 +108,9 @@ def choose_columns(
     repeated = {name for name in names if list(names).count(name) > 1}
     if chosen is None or repeated & {*columns_in(chosen), column}:
         wanted = ", or ".join(" and ".join(map(str, columns_in(pair))) for pair in pairs)
-        hint = "name columns of numbers with columns=, of names with ends="
+        hint = "choose columns of numbers by columns=, of names by ends=: names or positions from 0"
         if ends is not None:
-            hint = "in text without a header, pass positions from 0"
+            hint = "text without a header has positions from 0"
         raise GraphError(f"expected one column each for {wanted}; found {found} ({hint})")
     u, v = chosen
     if column is None or column in names:

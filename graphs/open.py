@@ -18,7 +18,7 @@ from .first_id import hint_at_first_id, renumbered
 from .formats import parts_of
 from .libraries.tables import is_lazy, is_table
 from .names.number import number_graph
-from .read import check_only_ends, check_same_columns, concatenate_parts, read
+from .read import check_only_ends, check_same_columns, concatenate_parts, on_vertices, read
 from .segments import ArraySegment, File
 from .source import EdgeSource
 
@@ -79,7 +79,7 @@ def open_graph(
         hint_at_first_id(opened, "the table")
     opened = renumbered(opened, first_id or 0)
     if isinstance(opened, EdgeList):
-        return opened if num_vertices is None else opened.on(num_vertices)
+        return opened if num_vertices is None else on_vertices(opened, num_vertices, paths)
     if num_vertices is not None:
         count = checked_num_vertices(num_vertices)
         opened = replace(opened, num_vertices=count, counted_in="", is_checked=False)

@@ -82,10 +82,7 @@ def read(
         parts, wanted = parts_of(paths, format), wanted_columns(columns, weight)
         graph = concatenate_parts(parts, wanted, hint=first_id is None)
     graph = renumbered(graph, first_id or 0)
-    if num_vertices is None:
-        return graph
-    with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
-        return graph.on(num_vertices)
+    return graph if num_vertices is None else on_vertices(graph, num_vertices, paths)
 
 
 def concatenate_parts(
@@ -105,6 +102,12 @@ def concatenate_parts(
     if hint and all(kind.has_columns for _, kind in parts):
         hint_at_first_id(graph, str(parts[0][0].place))
     return graph
+
+
+def on_vertices(graph: EdgeList, num_vertices: int, paths: Sequence[Place]) -> EdgeList:
+    """Return a graph with another number of vertices; errors name the file, if it is one."""
+    with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
+        return graph.on(num_vertices)
 
 
 def check_only_ends(columns: Any, first_id: int | None) -> None:

@@ -14,6 +14,7 @@ from ..file_checks import file_errors
 from ..places.folders import COMPRESSIONS, Part, expanded
 from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
 from .file_format import Format
+from .foreign import refuse_line, refuse_suffix
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
 
@@ -55,8 +56,10 @@ def format_of(path: Place, name: str | None = None) -> Format:
     """Return the format of a file or folder: by name, otherwise by suffix, otherwise by content."""
     with file_errors(path):
         if isinstance(path, Path) and (path.is_fifo() or path.is_char_device()):
-            message = f"{path}: cannot read from a pipe; write its output to a file first"
-            raise FileFormatError(message)
+            raise FileFormatError(
+                f"{path}: cannot read from a pipe; write its output to a file first, or pass it to "
+                "a command as -"
+            )
     if name is not None:
         return _named(name)
     if path.is_dir():
@@ -64,6 +67,7 @@ def format_of(path: Place, name: str | None = None) -> Format:
     name_of_file = PurePath(path.name)
     is_compressed = path.suffix.lower() in COMPRESSIONS
     suffix = (name_of_file.with_suffix("") if is_compressed else name_of_file).suffix.lower()
+    refuse_suffix(path, suffix)
     known = [kind for kind in _READABLE.values() if suffix in kind.suffixes]
     if len(known) == 1:
         return known[0]
@@ -115,6 +119,7 @@ def _sniffed(path: Place) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
     with set_listener(False), open_text(path) as file:  # these lines will be read again
         for _, line in file.lines():
+            refuse_line(path, line)
             for kind in FORMATS:
                 if kind.begins and kind.begins(line):
                     return kind

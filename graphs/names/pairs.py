@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ..column_names import Chooser, columns_in
@@ -84,14 +86,24 @@ def _tables(
             yield from _tables(chunk, choose, format, encoding)
     elif is_table(graph):
         yield from tables(graph, choose)
+    elif _are_columns(graph):
+        columns = [pa.array(column) for column in graph]
+        yield pa.table(columns, names=["u", "v", "weight"][: len(columns)])
     elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
         for item in graph:
             yield from _tables(item, choose, format, encoding)
     else:
         raise OptionError(
-            "ends= needs a table of pandas, polars, pyarrow, Dask or any library that supports "
-            f"Arrow, or .parquet, .arrow, .csv or .txt files; found {type(graph).__name__}"
+            "ends= needs a tuple of columns, a table of pandas, polars, pyarrow, Dask or any "
+            "library that supports Arrow, or .parquet, .arrow, .csv or .txt files; found "
+            f"{type(graph).__name__}"
         )
+
+
+def _are_columns(graph: Any) -> bool:
+    """Return whether an object is a tuple of two or three columns."""
+    is_short = isinstance(graph, tuple) and len(graph) in (2, 3)
+    return is_short and all(isinstance(column, list | np.ndarray) for column in graph)
 
 
 def _names(name: str, column: Any, first_edge: int) -> Any:

@@ -500,3 +500,12 @@ def test_new_york(new_york):
     forest = minimum_spanning_forest(new_york)
     assert verify(new_york, forest).num_components == 1
     assert "joins two trees" in problem(new_york, forest.edge_ids[1:])
+
+
+def test_a_forest_knows_whether_it_is_maximum():
+    for maximum in (False, True):
+        forest = minimum_spanning_forest(GRAPH, maximum=maximum)
+        verify(GRAPH, forest)
+        verify(GRAPH, forest, maximum=maximum)
+        with pytest.raises(VerificationError):
+            verify(GRAPH, forest, maximum=not maximum)

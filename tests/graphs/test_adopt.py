@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mstflow
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import GraphError, OptionError
@@ -292,7 +293,9 @@ def test_classes_and_columns_are_not_tables():
     wide = polars.DataFrame({"u": polars.Series([0], dtype=polars.Int128), "v": [1]})
     with pytest.raises(GraphError, match="the DataFrame cannot be converted to Arrow"):
         minimum_spanning_forest(wide)
-    with pytest.raises(OptionError, match="weight must be a name or None, not \\['weight'\\]"):
+    with pytest.raises(
+        OptionError, match="weight must be a name, a position or None, not \\['weight'\\]"
+    ):
         minimum_spanning_forest(pandas.DataFrame({"u": [0], "v": [1]}), weight=["weight"])
 
 
@@ -328,3 +331,129 @@ def test_no_library_is_imported():
     first, second = done.stdout.splitlines()
     assert first.endswith("any library that supports Arrow; found Graph")
     assert second == "[]"
+
+
+def nodes_of(kind):
+    """Return a graph of a library, and its nodes in order."""
+    nodes = {
+        "integers": [11, 12, 13],
+        "strings": ["x", "y", "z"],
+        "tuples": [(0, 0), (0, 1), (1, 0)],
+        "mixed": [1, "b", 2.5],
+    }[kind]
+    return nodes, [
+        (nodes[0], nodes[1], 50.0),
+        (nodes[1], nodes[2], 10.0),
+        (nodes[0], nodes[2], 5.0),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["integers", "strings", "tuples", "mixed"])
+def test_nodes_come_back(kind, tmp_path):
+    networkx = pytest.importorskip("networkx")
+    nodes, edges = nodes_of(kind)
+    made = networkx.Graph()
+    made.add_weighted_edges_from(edges)
+    forest = minimum_spanning_forest(made)
+    kept = [(nodes[0], nodes[2]), (nodes[1], nodes[2])]
+    assert list(forest.names) == nodes
+    assert forest.names.numbers(nodes[::-1]).tolist() == [2, 1, 0]
+    assert set(map(frozenset, forest.to_networkx().edges)) == set(map(frozenset, kept))
+    assert forest.to_igraph().vs["name"] == nodes
+    frame = forest.to_pandas()
+    assert list(zip(frame["u"], frame["v"], strict=True)) == kept
+    shown = kept if kind in ("integers", "strings") else [tuple(map(str, pair)) for pair in kept]
+    table = forest.to_arrow()
+    assert list(zip(table["u"].to_pylist(), table["v"].to_pylist(), strict=True)) == shown
+    for name in ("forest.csv", "forest.parquet"):
+        forest.save(tmp_path / name)
+        assert mstflow.verify(made, tmp_path / name).compared == ("u", "v", "weight")
+    with pytest.raises(mstflow.errors.VerificationError, match="edge 0") as error:
+        mstflow.verify(made, [0, 1])
+    assert f"({nodes[0]}-{nodes[1]}, weight 50.0)" in str(error.value)
+
+
+def test_nodes_that_are_numbers_of_vertices_are_not_names():
+    networkx = pytest.importorskip("networkx")
+    assert edge_list(networkx.path_graph(5)).names is None
+    assert list(edge_list(networkx.path_graph([1, 0, 2])).names) == [1, 0, 2]
+    made = networkx.Graph([(1, "1")])
+    with pytest.raises(OptionError, match="nodes 1 and '1' have the same text"):
+        minimum_spanning_forest(made).to_arrow()
+    with pytest.raises(GraphError, match="chunk 0: its nodes have names, but chunks share numbers"):
+        minimum_spanning_forest([networkx.Graph([("a", "b")])])
+
+
+def test_igraph_keeps_names():
+    igraph = pytest.importorskip("igraph")
+    made = igraph.Graph.TupleList([("A", "B", 5.0), ("B", "C", 1.0)], weights=True)
+    assert list(minimum_spanning_forest(made).names) == ["A", "B", "C"]
+    made.vs["name"] = ["A", "B", "B"]
+    assert minimum_spanning_forest(made).names is None
+
+
+@pytest.mark.parametrize("library", ["networkx", "igraph"])
+@pytest.mark.parametrize(
+    ("attributes", "numbers"),
+    [({"length": 5.0}, True), ({"length": np.float32(5)}, True), ({"cost": 3, "kind": "x"}, True),
+     ({"kind": "x"}, False), ({"oneway": True}, False), ({}, False)],
+)  # fmt: skip
+def test_numbers_that_are_not_called_weight_are_refused(library, attributes, numbers):
+    module = pytest.importorskip(library)
+    if library == "networkx":
+        made = module.Graph()
+        made.add_edge(0, 1, **attributes)
+        made.add_edge(1, 2)
+    else:
+        made = module.Graph(edges=[(0, 1)], edge_attrs={k: [v] for k, v in attributes.items()})
+    if not numbers:
+        assert set(minimum_spanning_forest(made).weight.tolist()) == {1}
+        return
+    (name, *_) = attributes
+    with pytest.raises(GraphError, match=f"no edge has the attribute 'weight'; .*'{name}'"):
+        minimum_spanning_forest(made)
+    assert minimum_spanning_forest(made, weight=name).weight[0] == attributes[name]
+    assert set(minimum_spanning_forest(made, weight=None).weight.tolist()) == {1}
+
+
+def test_columns_of_numbers_by_name_and_position():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"km": [5, 3], "from": [0, 1], "to": [1, 2]})
+    for columns, weight in (
+        (("from", "to", "km"), "weight"),
+        ((1, 2, 0), "weight"),
+        ((1, 2), "km"),
+        (("from", "to"), 0),
+    ):
+        assert minimum_spanning_forest(frame, columns=columns, weight=weight).weight.tolist() == [
+            5,
+            3,
+        ]
+    assert minimum_spanning_forest(frame, columns=(1, 2)).weight.tolist() == [1, 1]
+    for columns, message in (
+        ((1, 7), "no column at position 7: there are 3"),
+        ("km", "columns must be two or three names or positions"),
+        (("from", "cost"), "expected one column each for from and cost; found km, from, to"),
+    ):
+        with pytest.raises((GraphError, OptionError), match=message):
+            minimum_spanning_forest(frame, columns=columns)
+    with pytest.raises(OptionError, match="columns and positions are for tables"):
+        minimum_spanning_forest(([0], [1]), columns=(0, 1))
+
+
+def test_tables_numbered_from_one():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"u": [1, 2], "v": [2, 3], "weight": [5, 3]})
+    with pytest.warns(mstflow.errors.GraphWarning, match="vertex ids start at 1.*first_id=1"):
+        assert minimum_spanning_forest(frame).num_vertices == 4
+    forest = minimum_spanning_forest(frame, first_id=1)
+    assert (forest.num_vertices, forest.u.tolist(), forest.num_components) == (3, [0, 1], 1)
+    with pytest.raises(GraphError, match="edge 0: vertex id 1 is less than first_id=2"):
+        minimum_spanning_forest(frame, first_id=2)
+
+
+def test_sparse_ids_warn(monkeypatch):
+    monkeypatch.setattr("mstflow.graphs.source._MANY", 1000)
+    with pytest.warns(mstflow.errors.GraphWarning, match="edge 0: vertex id 5000: 5,001 vertices"):
+        minimum_spanning_forest(([0, 5000], [5000, 1]))
+    minimum_spanning_forest(([0, 5000], [5000, 1]), num_vertices=6000)

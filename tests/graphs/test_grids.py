@@ -316,3 +316,12 @@ def test_bad_grids(arguments, options, message):
 def test_bad_weights(values, weight, message):
     with pytest.raises(GraphError, match=re.escape(message)):
         mstflow.minimum_spanning_forest(mstflow.grid(values, weight=weight))
+
+
+@pytest.mark.parametrize("axis", [None, -1])
+def test_equal_infinities_differ_by_nothing(axis):
+    image = np.array([[np.inf, np.inf], [-np.inf, 2]], np.float32)
+    graph = mstflow.grid(image if axis is None else image[..., None], 4, channel_axis=axis)
+    assert graph.columns()[2].tolist() == [0, np.inf, np.inf, np.inf]
+    with pytest.raises(GraphError, match="the weight is NaN"):
+        mstflow.minimum_spanning_forest(mstflow.grid(np.full((2, 2), np.nan), 4))

@@ -35,15 +35,15 @@ TEXT = {
     "word as id": (".gr", P + "a 1 2 5\na x 2 5\n", ": line 3: 'x' is not a vertex id"),
     "word as weight": (".gr", P + "a 1 2 5\na 1 2 five\n", ": line 3: 'five' is not a weight"),
     "decimal id": (".txt", "0 1 5\n1.5 2 5\n", ": line 2: '1.5' is not a vertex id"),
-    "decimal id, decimal weights": (".txt", "0 1.0 5.5\n", ": line 1: '1.0' is not a vertex id"),
+    "decimal id, decimal weights": (".txt", "0 1.5 5.5\n", ": line 1: '1.5' is not a vertex id"),
+    "infinite id": (".txt", "0 1 5\n1 inf 5.5\n", ": line 2: 'inf' is not a vertex id"),
     "hexadecimal id": (".txt", "0 1 5\n0x10 2 5\n", ": line 2: '0x10' is not a vertex id"),
     "hexadecimal weight": (".txt", "0 1 5\n1 2 0x1F\n", ": line 2: '0x1F' is not a weight"),
     "underscore": (".txt", "0 1 5\n1 2 1_000\n", ": line 2: '1_000' is not a weight"),
     "thousands": (".txt", "0 1 5\n1 2 1,000\n", ": line 2: '1,000' is not a weight"),
     "quotes": (".txt", '0 1 5\n1 2 "5"\n', ": line 2: '\"5\"' is not a weight"),
-    "plus before an integer": (".txt", "0 1 5\n1 2 +5\n", ": line 2: '+5' is not a weight"),
-    "plus before a decimal": (".txt", "0 1 .5\n1 2 +.5\n", ": line 2: '+.5' is not a weight"),
-    "plus id": (".txt", "0 1 5\n+1 2 5\n", ": line 2: '+1' is not a vertex id"),
+    "two signs": (".txt", "0 1 5\n1 2 +-5\n", ": line 2: '+-5' is not a weight"),
+    "two signs of an id": (".txt", "0 1 5\n++1 2 5\n", ": line 2: '++1' is not a vertex id"),
     "null": (".txt", "0 1 5\n1 2 NULL\n", ": line 2: 'NULL' is not a weight"),
     "half an exponent": (".txt", "0 1 5\n1 2 1e\n", ": line 2: '1e' is not a weight"),
     "a lone point": (".txt", "0 1 5\n1 2 .\n", ": line 2: '.' is not a weight"),
@@ -51,14 +51,14 @@ TEXT = {
     "nul bytes between": (".txt", "0 1 5\n1 \0 2 5\n", ": line 2: expected 3 fields"),
     "vertical tab": (".txt", "0 1 5\n1 2\v5\n", ": line 2: expected 3 fields"),
     "no-break space": (".txt", "0 1 5\n1 2\u00a05\n", ": line 2: expected 3 fields"),
-    "carriage returns only": (".txt", "0 1 5\r1 2 5\r", ": line 1: a carriage return within"),
+    "after carriage returns": (".txt", "0 1 5\r1 2 x\r", ": line 2: 'x' is not a weight"),
     "carriage return inside": (".txt", "0 1 5\n1 2\r 5\n", ": line 2: a carriage return within"),
     "id above n": (".gr", P + "a 1 2 5\na 3 4 5\n", ": line 3: vertex id 4 is not in 1 to 3"),
     "zero in a 1-based file": (".gr", P + "\na 0 2 5\n", ": line 3: vertex id 0 is not in 1 to 3"),
     "zero in PACE": (".gr", "p tw 3 1\n0 2\n", ": line 2: vertex id 0 is not in 1 to 3"),
     "negative id": (".txt", "# c\n0 1 5\n-1 2 5\n", ": line 3: vertex id -1 is not in 0 to"),
     "negative id, no p line": (".gr", "a 0 1 5\na 1 -2 5\n", ": line 2: vertex id -2 is not in 0"),
-    "id at the count": (".txt", "3\n2\n0 1 5\n1 3 5\n", ": line 4: vertex id 3 is not in 0 to 2"),
+    "id at the count": (".txt", "3\n2\n0 1 5\n1 3 5\n", ": line 2: states 3 vertices, but ids are"),
     "id of 64 bits": (".txt", "0 9223372036854775807\n", ": line 1: vertex id 9223372036854775807"),
     "id beyond 64 bits": (
         ".txt",
@@ -121,12 +121,12 @@ TEXT = {
     "p line too short": (
         ".gr",
         "p sp 3\n",
-        ": line 1: expected 'p sp n m' or 'p tw n m', found 'p",
+        ": line 1: expected 'p sp n m', 'p tw n m' or 'p edge n m', found",
     ),
     "p line of another kind": (
         ".gr",
         "p max 3 2\n",
-        ": line 1: expected 'p sp n m' or 'p tw n m',",
+        ": line 1: expected 'p sp n m', 'p tw n m' or 'p edge n m'",
     ),
     "p line with a huge count": (
         ".gr",
@@ -371,9 +371,9 @@ def test_file_instead_of_a_folder(tmp_path):
     assert refused(path, format="npy") == f"{path}: Not a directory"
 
 
-NUMBER = rb"(?i:-?([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})(e[+-]?[0-9]{1,2})?|-?inf(inity)?)"
+NUMBER = rb"(?i:[+-]?([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})(e[+-]?[0-9]{1,2})?|[+-]?inf(inity)?)"
 #: Numbers, and what other parsers take for numbers.
-LIKE_NUMBERS = [b"+1", b"0x1f", b"0X1F", b"nan", b"nan(1)", b"-nan", b"1_0", b"1e", b"1.5\r", b""]
+LIKE_NUMBERS = [b"+-1", b"0x1f", b"0X1F", b"nan", b"nan(1)", b"-nan", b"1_0", b"1e", b"1.5\r", b""]
 TOKENS = (
     st.from_regex(NUMBER, fullmatch=True)
     | st.sampled_from(LIKE_NUMBERS)

@@ -12,6 +12,8 @@ from pyarrow import feather, parquet
 
 import mstflow
 from mstflow.errors import FileFormatError, GraphError, OptionError, VerificationError
+from mstflow.graphs.names.beyond_memory import Spill
+from mstflow.graphs.names.number import number_graph
 from mstflow.graphs.names.pairs import named_pairs
 
 ENDS = ("record_l", "record_r")
@@ -152,8 +154,12 @@ def test_a_forest_with_another_name_is_wrong(tmp_path):
             "'record_r' must hold names, strings or integers, not double",
         ),
         ({"record_r": [1, 2, 3, 4]}, {}, "names must all be strings or all integers"),
-        ({}, {"ends": "record_l"}, "ends must be the names of two columns, not 'record_l'"),
-        ({}, {"ends": ("record_l", "record_l")}, "ends must be the names of two columns"),
+        (
+            {},
+            {"ends": "record_l"},
+            "ends must be two columns, or a tuple of columns for each end",
+        ),
+        ({}, {"ends": ("record_l", "record_l")}, "ends must be two columns, or a tuple"),
         ({}, {"num_vertices": 9}, "with ends=, the names determine it"),
     ],
 )
@@ -168,7 +174,7 @@ def test_bad_tables(changes, options, message):
     ("rows", "message"),
     [
         ("a,b,1\nc,d,high\n", r"pairs.csv: line 3: 'high' is not a weight"),
-        ("a,b,1\nc,d\n", "pairs.csv: .*Expected 3 columns"),
+        ("a,b,1\nc,d\n", "pairs.csv: line 3: expected 3 fields, found 2"),
         ("a,b,nan\n", "pairs.csv: line 2: the weight is NaN"),
     ],
 )
@@ -181,9 +187,9 @@ def test_bad_text(tmp_path, rows, message):
 def test_inputs_without_named_columns_are_refused(tmp_path):
     (tmp_path / "graph.gr").write_text("a 1 2 3\n")
     for graph, message in (
-        (tmp_path / "graph.gr", r"graph.gr: format 'gr' has no names \(ends=\); 'csv' has"),
-        ((np.arange(2), np.arange(2)), "ends= needs a table of pandas, .*; found ndarray"),
-        (7, "ends= needs a table of pandas, .*; found int"),
+        (tmp_path / "graph.gr", r"graph.gr: format 'gr' has no names \(ends=\); text, CSV, Par"),
+        (np.arange(2), "ends= needs a tuple of columns, a table of pandas, .*; found ndarray"),
+        (7, "ends= needs a tuple of columns, a table of pandas, .*; found int"),
     ):
         with pytest.raises(OptionError, match=message):
             mstflow.minimum_spanning_forest(graph, ends=ENDS)
@@ -213,3 +219,131 @@ def test_blocks_of_text(tmp_path):
     assert table.weight.tolist() == [1, 2**64 - 1]
     (pairs,) = named_pairs(tmp_path / "pairs.csv", ("u", "v"), None)
     assert pairs.column_names == ["l", "r"]
+
+
+LINKS = pa.table(
+    {
+        "source_dataset_l": ["a", "a", "b"],
+        "unique_id_l": [1, 2, 2],
+        "source_dataset_r": ["b", "b", "c"],
+        "unique_id_r": [2, 3, 1],
+        "weight": [0.5, 0.25, 0.75],
+    }
+)
+BOTH = (("source_dataset_l", "unique_id_l"), ("source_dataset_r", "unique_id_r"))
+
+
+@pytest.mark.parametrize("form", ["table", "parquet", "csv"])
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_names_of_two_columns(form, on_disk, tmp_path):
+    path = tmp_path / f"links.{form}"
+    if form == "parquet":
+        parquet.write_table(LINKS, path)
+    elif form == "csv":
+        arrow_csv.write_csv(LINKS, path)
+    spill = Spill(growth=10**9 if on_disk else 4)
+    given = LINKS if form == "table" else path
+    graph = number_graph(given, BOTH, "weight", memory=2**29, spill=spill)
+    names = [("a", 1), ("b", 2), ("a", 2), ("b", 3), ("c", 1)]
+    if form == "csv":
+        names = [(dataset, str(number)) for dataset, number in names]
+    forest = mstflow.minimum_spanning_forest(graph)
+    assert list(forest.names) == names
+    assert forest.labels.tolist() == [0, 0, 1, 1, 0]
+    assert forest.names[4] == names[4]
+    assert forest.names.numbers(names[::-1]).tolist() == [4, 3, 2, 1, 0]
+    with pytest.raises(OptionError, match=r"no vertex has the name \('x', 1\)"):
+        forest.names.numbers([("x", 1)])
+    frame = forest.to_pandas()
+    fields = [f"{end}.{field}" for end in "uv" for field in ("source_dataset", "unique_id")]
+    assert list(frame) == ["edge_id", *fields, "weight"]
+    assert frame.iloc[2][fields].tolist() == [*names[1], *names[4]]
+    assert set(forest.to_networkx()) == set(names)
+    clusters = forest.clusters([0.5]).to_arrow()
+    assert clusters.column_names == ["source_dataset", "unique_id", "cluster_0.5"]
+    assert clusters["source_dataset"].to_pylist() == [dataset for dataset, _ in names]
+    for suffix in ("csv", "parquet"):
+        forest.save(tmp_path / f"forest.{suffix}")
+        found = mstflow.verify(graph, tmp_path / f"forest.{suffix}")
+        assert found.compared == (*fields, "weight")
+
+
+@pytest.mark.parametrize(
+    ("ends", "message"),
+    [
+        ((("a", "b"), "c"), "ends must be two columns, or a tuple of columns for each end"),
+        (((), ()), "ends must be two columns"),
+        ((BOTH[0], BOTH[0]), "ends must be two columns"),
+        ((("source_dataset_l", "id_l"), BOTH[1]), "expected one column each for source_dataset"),
+    ],
+)  # fmt: skip
+def test_bad_pairs_of_columns(ends, message):
+    with pytest.raises((GraphError, OptionError), match=message):
+        mstflow.minimum_spanning_forest(LINKS, ends=ends)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "names"),
+    [
+        ("osm.txt", "4503599627370 4503599627371 5\n", {"ends": ("u", "v")}, None),
+        ("words.txt", "a  b 5\n# c\n b\tc 3\n", {"ends": ("u", "v")}, ["a", "b", "c"]),
+        ("bare.txt", "% c\na b\nb c\n", {"ends": (0, 1)}, ["a", "b", "c"]),
+        ("wide.txt", "x a b 5\ny b c 3\n", {"ends": (1, 2), "weight": 3}, ["a", "b", "c"]),
+        ("tabs.tsv", "New York\tBonn\t5\n", {"ends": (0, 1), "weight": 2}, ["New York", "Bonn"]),
+        ("comma.csv", "#a,b\nb,c\n", {"ends": (0, 1)}, ["b", "c"]),
+    ],
+)
+def test_names_in_text_without_a_header(name, text, options, names, tmp_path):
+    (tmp_path / name).write_text(text)
+    forest = mstflow.minimum_spanning_forest(tmp_path / name, **options)
+    assert list(forest.names) == (names or ["4503599627370", "4503599627371"])
+    assert forest.edge_ids.tolist() == list(range(len(forest.names) - 1))
+
+
+def test_errors_of_text_name_the_line(tmp_path):
+    (tmp_path / "a.txt").write_text("# c\na b 5\n\n# d\nb c x\n")
+    with pytest.raises(FileFormatError, match=r"a\.txt: line 5: 'x' is not a weight"):
+        mstflow.read(tmp_path / "a.txt", ends=("u", "v"))
+    (tmp_path / "b.csv").write_bytes("u,v,weight\na,b,5\nZürich,Genève,3\n".encode("latin-1"))
+    with pytest.raises(FileFormatError, match=r"b\.csv: line 3: the text is not UTF-8"):
+        mstflow.read(tmp_path / "b.csv", ends=("u", "v"))
+    graph = mstflow.read(tmp_path / "b.csv", ends=("u", "v"), encoding="latin-1")
+    assert list(graph.names) == ["a", "b", "Zürich", "Genève"]
+    with pytest.raises(OptionError, match="unknown encoding 'klingon'"):
+        mstflow.read(tmp_path / "b.csv", ends=("u", "v"), encoding="klingon")
+    parquet.write_table(TABLE, tmp_path / "pairs.parquet")
+    with pytest.raises(OptionError, match="encoding= is for text, not for format 'parquet'"):
+        mstflow.read(tmp_path / "pairs.parquet", ends=ENDS, weight="score", encoding="latin-1")
+
+
+def test_columns_of_names():
+    for columns in ((["a", "b"], ["b", "c"], [1, 2]), (np.array(["a", "b"]), np.array(["b", "c"]))):
+        with pytest.raises(GraphError, match="names need ends="):
+            mstflow.minimum_spanning_forest(columns)
+        forest = mstflow.minimum_spanning_forest(columns, ends=("u", "v"))
+        assert list(forest.names) == ["a", "b", "c"]
+
+
+def test_add_takes_names():
+    networkx = pytest.importorskip("networkx")
+    first = pa.table({"l": ["A", "B"], "r": ["B", "C"], "weight": [5, 4]})
+    forest = mstflow.minimum_spanning_forest(first, ends=("l", "r"))
+    more = pa.table({"u": ["C", "D"], "v": ["A", "B"], "weight": [3, 1]})
+    for added in (
+        forest.add(more),
+        forest.add(more.rename_columns(["l", "r", "weight"]), ends=("l", "r")),
+        forest.add(networkx.from_pandas_edgelist(more.to_pandas(), "u", "v", "weight")),
+    ):
+        assert list(added.names) == ["A", "B", "C", "D"]
+        assert added.edge_ids.tolist() == [1, 2, 3]
+        assert added.to_pandas()["u"].tolist()[0] == "B"
+        mstflow.verify(added.graph, added)
+    assert forest.add(([0], [2], [1])).edge_ids.tolist() == [1, 2]  # by number
+    with pytest.raises(GraphError, match="names are of type int64, but those of the graph of type"):
+        forest.add(pa.table({"u": [0], "v": [1]}))
+    with pytest.raises(GraphError, match="pass the numbers of vertices, from 0 to 2, not names"):
+        forest.add(([0], [7], [1]))
+    graph = networkx.Graph([(10, 20), (20, 30)])
+    again = mstflow.minimum_spanning_forest(graph).add(networkx.Graph([(0, 1), (1, 10)]))
+    assert list(again.names) == [10, 20, 30, 0, 1]
+    assert again.num_components == 1

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mstflow.errors import FileFormatError, GraphError, OptionError
+import mstflow
+from mstflow.errors import FileFormatError, GraphError, GraphWarning, OptionError
 from mstflow.graphs.formats.text.columns import BLOCK_SIZE
 from mstflow.graphs.read import read
 from text_readers import read_gr, read_txt
@@ -267,3 +268,123 @@ def test_weights_of_several_files_are_exact(tmp_path):
     for dtype in ("i1", "i2", "i4", "i8"):
         with pytest.raises(GraphError, match="edge 1: weight -1 is not exact as uint64"):
             read([large, saved("negative", np.array([-1], dtype))])
+
+
+def solve_text(folder, name, text, **options):
+    (folder / name).write_bytes(text.encode())
+    return read(folder / name, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "edges"),
+    [
+        ("a.col", "c x\np edge 4 3\nn 1 2\ne 1 2\ne 3 4\n", [(0, 1, 1), (2, 3, 1)]),
+        ("a.gr", "p col 4 1\ne 1 4\n", [(0, 3, 1)]),
+        ("a.mtx", "%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n1 2 7\n",
+         [(0, 1, 7)]),
+        ("a.graph", "3 1\n2\n1", [(0, 1, 1), (1, 0, 1)]),
+        ("b.graph", "2 1 1\n2 0.5\n1 0.5\n", [(0, 1, 0.5), (1, 0, 0.5)]),
+        ("a.txt", "0 1 5\r1 2 3\r", [(0, 1, 5), (1, 2, 3)]),
+        ("b.txt", "0 +1 +5\n1 2 -3\n", [(0, 1, 5), (1, 2, -3)]),
+        ("c.txt", "0.0 1.0 5\n1.0 2e0 3\n", [(0, 1, 5), (1, 2, 3)]),
+        ("a.csv", "u,v,weight\n0,1.000,+2.5\n", [(0, 1, 2.5)]),
+    ],
+)  # fmt: skip
+def test_unusual_text(name, text, edges, tmp_path):
+    assert edges_of(solve_text(tmp_path, name, text)) == edges
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.txt", "0 1.5 5\n", "line 1: '1.5' is not a vertex id"),
+        ("a.txt", "0 9007199254740993.0 5\n", "is not a vertex id"),
+        ("a.graph", "3 2\n2\n3\n\n", "line 1: states 2 edges, so 4 neighbours, .* list 2, of 3"),
+        ("a.graph", "2 1 1\n2.5 1\n1 1\n", "line 2: '2.5' is not an integer"),
+        ("a.txt", "0 1 2 3\n", r"line 1: .* found 4 fields; choose columns by position"),
+        ("a.csv", "0,1,2,3\n", "line 1: 4 columns without a header; choose columns by position"),
+        ("a.gml", "graph [\n]\n", "mstflow does not read GML; read it with networkx or igraph"),
+        ("a.graphml", "<?xml?>", "mstflow does not read GraphML"),
+        ("a.txt", "<gexf>\n", "mstflow does not read GEXF"),
+        ("a", "*Vertices 3\n", "mstflow does not read Pajek"),
+        ("a", '{"nodes": []}', r"mstflow does not read JSON; .*node_link_graph"),
+        ("a.gv", "digraph {\n}", "mstflow does not read DOT"),
+        ("a", "NAME: berlin52\nTYPE: TSP\n", "mstflow does not read TSPLIB; pass mstflow.points"),
+        ("a.lgf", "@nodes\n", "mstflow does not read LGF; pass a table"),
+    ],
+)  # fmt: skip
+def test_text_that_is_refused(name, text, message, tmp_path):
+    with pytest.raises(FileFormatError, match=message):
+        solve_text(tmp_path, name, text)
+
+
+KONECT = "% sym weighted\n1 2 5 1082040961\n2 3 3 1082155839\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "weights"),
+    [((0, 1, 2), [5, 3]), ((0, 1, 3), [1082040961, 1082155839]), ((0, 1), [1, 1])],
+)
+@pytest.mark.parametrize("text", [KONECT, KONECT.replace("% sym weighted\n", "").replace(" ", ",")])
+def test_columns_by_position(columns, weights, text, tmp_path):
+    name = "a.csv" if "," in text else "out.konect"
+    graph = solve_text(tmp_path, name, text, columns=columns, first_id=1)
+    assert edges_of(graph) == [(0, 1, weights[0]), (1, 2, weights[1])]
+    options = {"columns": columns, "first_id": 1, "memory": "1GB"}
+    forest = mstflow.minimum_spanning_forest(tmp_path / name, **options)
+    assert (forest.weight.tolist(), forest.num_vertices) == (weights, 3)
+
+
+def test_counts_before_pairs_are_not_an_edge(tmp_path):
+    text = "5 4\n0 1\n1 2\n2 3\n0 2\n"
+    with pytest.raises(FileFormatError, match="line 1: '5 4' may state the numbers of vertices"):
+        solve_text(tmp_path, "a.txt", text)
+    assert solve_text(tmp_path, "a.txt", text, columns=(0, 1)).num_edges == 5
+    for other in (text + "0 3\n", text.replace("5", "2"), "0 1\n1 2\n"):
+        assert solve_text(tmp_path, "a.txt", other).num_edges == other.count("\n")
+
+
+@pytest.mark.parametrize("memory", [None, "1GB"])
+@pytest.mark.parametrize(
+    "text", ["3 2\n1 2 5\n2 3 4\n", "1 2 5\n2 3 4\n", "u,v,weight\n1,2,5\n2,3,4\n"]
+)
+def test_ids_from_one(text, memory, tmp_path):
+    path = tmp_path / ("a.csv" if "," in text else "a.txt")
+    path.write_text(text)
+    solve = partial(mstflow.minimum_spanning_forest, path, memory=memory)
+    if memory is None:
+        with pytest.warns(GraphWarning, match="vertex ids start at 1"):
+            assert solve().num_vertices == 4
+    assert (solve().num_vertices, solve().num_components) == (4, 2)
+    assert (solve(first_id=1).num_vertices, solve(first_id=1).num_components) == (3, 1)
+    assert solve(first_id=1).u.tolist() == [0, 1]
+
+
+def test_ids_from_zero_beyond_the_stated_number(tmp_path):
+    with pytest.raises(FileFormatError, match="line 1: states 3 vertices, but ids are from 0 to 3"):
+        solve_text(tmp_path, "a.txt", "3 2\n0 2 5\n2 3 4\n")
+    with pytest.raises(FileFormatError, match="line 2: vertex id 4 is not in 0 to"):
+        solve_text(tmp_path, "a.txt", "3 1\n0 4 5\n")
+
+
+@pytest.mark.parametrize("memory", [None, "1GB"])
+@pytest.mark.parametrize("names", [("a.csv", "b.csv"), ("b.txt", "a.txt")])
+def test_a_file_without_weights_among_others(names, memory, tmp_path):
+    texts = {
+        "a.csv": "u,v,weight\n0,1,5\n",
+        "b.csv": "u,v\n1,2\n",
+        "a.txt": "0 1 5\n",
+        "b.txt": "1 2\n",
+    }
+    paths = [tmp_path / name for name in names]
+    for path in paths:
+        path.write_text(texts[path.name])
+    solve = partial(mstflow.minimum_spanning_forest, memory=memory)
+    with pytest.raises(FileFormatError, match=r"b\.\w+: has no weights, but .*a\.\w+ has"):
+        solve(paths)
+    with pytest.raises(FileFormatError, match="column of weights, unlike earlier tables"):
+        solve(paths, ends=("u", "v"))
+    assert solve(paths, weight=None).weight.tolist() == [1, 1]
+    chunks = [([0], [1], [5]), ([1], [2])]
+    with pytest.raises(GraphError, match="edge 1: there are no weights from here on"):
+        solve([tuple(map(np.array, chunk)) for chunk in chunks])

@@ -38,8 +38,10 @@ ANY = "surrogateescape"  # decodes and encodes any bytes
 
 _WANTED = ("u", "v", "weight")
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
-_INTEGER = re.compile(rb"-?[0-9]+")
-_DECIMAL = re.compile(rb"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf(inity)?", re.IGNORECASE)
+_INTEGER = re.compile(rb"[+-]?[0-9]+")
+DECIMAL = re.compile(
+    rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -196,11 +198,22 @@ def _parse(text: bytes, row: Row) -> Columns | None:
         require(columns["tag"].unique().to_pylist() == [row.tag.decode()])
     if may_be_hexadecimal:
         require(not any(map(_has_x, columns.values())))
-    u, v = (plain_values(columns[name].cast("int64")) for name in "uv")
+    u, v = (_ids(columns[name]) for name in "uv")
     require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
     if row.first_id:
         u, v = u - row.first_id, v - row.first_id
     return u, v, _weights(columns["weight"]) if "weight" in columns else None
+
+
+def _ids(strings: Any) -> NDArray[np.int64]:
+    """Parse vertex ids with pyarrow, which may be written as floats, such as 5.0."""
+    try:
+        return plain_values(strings.cast("int64"))
+    except pa.ArrowInvalid:
+        values = plain_values(strings.cast("float64"))
+        ids = values.astype(np.int64)
+        require(bool((ids == values).all()) and np.abs(values).max() < LARGEST_EXACT)
+        return ids
 
 
 def _weights(strings: Any) -> NDArray[Any]:
@@ -218,20 +231,20 @@ def _weights(strings: Any) -> NDArray[Any]:
     return weight
 
 
-def parse_weights(file: TextFile, strings: Any, number: int) -> NDArray[Any]:
-    """Parse a `pyarrow.StringArray` of weights, the first of which is in line `number`."""
+def parse_weights(file: TextFile, strings: Any, lines: Sequence[int]) -> NDArray[Any]:
+    """Parse a `pyarrow.StringArray` of weights, which are in these lines."""
     strings = compute.ascii_trim_whitespace(strings)
     try:
         require(not _has_x(strings))
         return _weights(strings)
     except ValueError:
         tokens = [token.encode() for token in strings.to_pylist()]
-    for line, token in enumerate(tokens, number):
+    for line, token in zip(lines, tokens, strict=False):
         try:
             _check_weight(token)
         except ValueError as error:
             file.fail(line, str(error))
-    return _exact_weights(file, range(number, number + len(tokens)), tokens)
+    return _exact_weights(file, lines, tokens)
 
 
 def _has_x(strings: Any) -> bool:
@@ -289,14 +302,22 @@ def _values(fields: list[bytes], row: Row) -> list[bytes]:
     if len(fields) != len(row.fields):
         raise ValueError(f"expected {len(row.fields)} fields, '{header}', found {len(fields)}")
     values = [fields[row.fields.index(name)] for name in _WANTED if name in row.fields]
-    for token in values[:2]:
+    for place, token in enumerate(values[:2]):
         if not _INTEGER.fullmatch(token):
-            raise ValueError(f"{shown(token)} is not a vertex id")
+            values[place] = token = _whole(token)
         if not row.first_id <= _integer(token) <= row.last_id:
             raise ValueError(range_problem(token[:24].decode(), row.first_id, row.last_id))
     for token in values[2:]:
         _check_weight(token)
     return values
+
+
+def _whole(token: bytes) -> bytes:
+    """Return a vertex id that is written as a float, such as 5.0, as an integer."""
+    value = float(token) if DECIMAL.fullmatch(token) else 0.5
+    if not value.is_integer() or abs(value) >= LARGEST_EXACT:
+        raise ValueError(f"{shown(token)} is not a vertex id")
+    return str(int(value)).encode()
 
 
 def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]) -> NDArray[Any]:
@@ -319,14 +340,14 @@ def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]
 
 def _integer(token: bytes) -> int:
     """Return the value of the first 40 digits of an integer, enough to fail all checks."""
-    value = int(token.lstrip(b"-0")[:40] or b"0")
+    value = int(token.lstrip(b"+-0")[:40] or b"0")
     return -value if token.startswith(b"-") else value
 
 
 def _check_weight(token: bytes) -> None:
     if token.lower().lstrip(b"+-") == b"nan":
         raise ValueError("the weight is NaN")
-    if not _DECIMAL.fullmatch(token):
+    if not DECIMAL.fullmatch(token):
         raise ValueError(f"{shown(token)} is not a weight")
     if _INTEGER.fullmatch(token):
         if not -(2**63) <= _integer(token) < 2**64:

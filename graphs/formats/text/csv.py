@@ -81,60 +81,68 @@ def csv_tables(
     block_size: int = 2**24,
     *,
     encoding: str | None = None,
-    comments: bytes = b"#",
+    comments: bytes = b"",
 ) -> Iterator[Any]:
-    """Yield blocks of the chosen columns as tables: names as strings, weights as numbers."""
+    """Yield blocks of the chosen columns as tables: names as strings, weights as numbers.
+
+    Lines that start with one of the bytes `comments` are skipped.
+    """
     with open_text(path, encoding) as file:
-        delimiter, names, chosen, number, pending = _read_head(
-            file, choose, keys, comments, by_position=choose.is_by_position, has_names=True
-        )
+        head = partial(_read_head, by_position=choose.is_by_position, has_names=True)
+        delimiter, names, chosen, number, pending = head(file, choose, keys, b"#" + comments)
         wanted = [name for name in dict.fromkeys(chosen.present) if name in names]
         types = pa.schema([(name, pa.string()) for name in wanted])
         for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
             check_last_line(file, block, number)
-            text = block
-            if delimiter in b" \t" and b'"' not in block:
-                text = tidy(block.replace(b"\t", b" "), comments)
-            if text.isspace() or not text:
-                number += block.count(b"\n")
-                continue
-            try:
-                table = arrow_csv.read_csv(
-                    pa.BufferReader(text),
-                    arrow_csv.ReadOptions(column_names=names, block_size=len(text) + 1),
-                    arrow_csv.ParseOptions(
-                        delimiter=" " if text is not block else delimiter.decode()
-                    ),
-                    arrow_csv.ConvertOptions(
-                        column_types=types, include_columns=wanted, null_values=[]
-                    ),
-                )
-            except pa.ArrowInvalid as error:
-                _explain(file, block, number, delimiter, names, comments)
-                file.fail(number, f"in the block from here: {error}")
-            if chosen.weight in wanted:
-                weights = parse_weights(file, table[chosen.weight].combine_chunks(), number)
-                place = wanted.index(chosen.weight)
-                table = table.set_column(place, chosen.weight, pa.array(weights))
-            yield with_keys(table, keys)
+            text, lines = _tidied(block, number, delimiter, comments)
+            if text and not text.isspace():
+                try:
+                    table = arrow_csv.read_csv(
+                        pa.BufferReader(text),
+                        arrow_csv.ReadOptions(column_names=names, block_size=len(text) + 1),
+                        arrow_csv.ParseOptions(delimiter=delimiter.decode()),
+                        arrow_csv.ConvertOptions(
+                            column_types=types, include_columns=wanted, null_values=[]
+                        ),
+                    )
+                except pa.ArrowInvalid as error:
+                    _explain(file, text, lines, delimiter, names)
+                    file.fail(number, f"in the lines from here: {error}")
+                if chosen.weight in wanted:
+                    weights = parse_weights(file, table[chosen.weight].combine_chunks(), lines)
+                    place = wanted.index(chosen.weight)
+                    table = table.set_column(place, chosen.weight, pa.array(weights))
+                yield with_keys(table, keys)
             number += block.count(b"\n")
 
 
+def _tidied(
+    block: bytes, number: int, delimiter: bytes, comments: bytes
+) -> tuple[bytes, Sequence[int]]:
+    """Return a block without comments, empty lines and repeated spaces; and its line numbers."""
+    numbers: Sequence[int] = range(number, number + block.count(b"\n"))
+    if delimiter == b" " and b'"' not in block:
+        block = tidy(block.replace(b"\t", b" "), b"")
+    marks = [bytes([mark]) for mark in comments]
+    if b'"' not in block and (b"\n\n" in block or any(mark in block for mark in marks)):
+        lines = block.split(b"\n")[:-1]
+        kept = [place for place, line in enumerate(lines) if line.strip() and line[:1] not in marks]
+        return b"".join(lines[place] + b"\n" for place in kept), [numbers[p] for p in kept]
+    return block, numbers
+
+
 def _explain(
-    file: TextFile, block: bytes, number: int, delimiter: bytes, names: list[str], comments: bytes
+    file: TextFile, text: bytes, lines: Sequence[int], delimiter: bytes, names: list[str]
 ) -> None:
     """Raise an error for the first malformed line of a block, if there is one."""
-    for here, fields in records(file, block, number, delimiter):
-        if delimiter in b" \t":
-            fields = [each for each in fields if each]
-        if not fields or (comments and fields[0][:1] in comments):
-            continue
-        if len(fields) != len(names):
-            file.fail(here, f"expected {len(names)} fields, found {len(fields)}")
+    for place, fields in records(file, text, 0, delimiter):
+        if fields and len(fields) != len(names):
+            file.fail(lines[place], f"expected {len(names)} fields, found {len(fields)}")
         try:
             b" ".join(fields).decode()
         except UnicodeDecodeError:
-            file.fail(here, "the text is not UTF-8; name its encoding, as in encoding='latin-1'")
+            problem = "the text is not UTF-8; name its encoding, as in encoding='latin-1'"
+            file.fail(lines[place], problem)
 
 
 def fields_of_row(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
@@ -163,7 +171,7 @@ def _read_head(
     number, line = file.first_row(comments, "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
     ((_, fields),) = records(file, line.rstrip(b"\n"), number, delimiter)
-    if delimiter in b" \t":
+    if delimiter == b" ":
         fields = [field for field in fields if field]
     names, pending = [field.decode(errors="replace") for field in fields], b""
     if len(names) > _MOST_COLUMNS:

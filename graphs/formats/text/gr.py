@@ -1,4 +1,4 @@
-"""`.gr` files: the DIMACS shortest-path format, and the PACE treewidth format (read only)."""
+"""`.gr` files of DIMACS for shortest paths; also its `.col` files and PACE's `.gr` (read only)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 _COMMENT = b"c"
 _ARC = ("tag", "u", "v", "weight")
-_TAGS = {b"sp": b"a", b"tw": b"", b"td": b""}
+_TAGS = {b"sp": b"a", b"tw": b"", b"td": b"", b"edge": b"e", b"edges": b"e", b"col": b"e"}
 
 
 def gr_blocks(path: Path) -> Blocks:
     """Yield the header and the blocks of a `.gr` file, plain or compressed.
 
     After the line `p sp n m` there are m arcs `a u v weight`. After the lines `p tw n m` and
-    `p td n m` there are m unweighted edges `u v`. Vertices are numbered from 1. In a file of arcs
-    without a `p` line, vertices are numbered from 0, and their number is the largest id plus one.
-    Lines that start with `c` are comments.
+    `p td n m` there are m unweighted edges `u v`, and after `p edge n m` and `p col n m` lines
+    `e u v`, whose number is not checked, because both arcs of an edge may be listed. Vertices
+    are numbered from 1. In a file of arcs without a `p` line, vertices are numbered from 0, and
+    their number is the largest id plus one. Lines that start with `c` are comments.
     """
     with open_text(path) as file:
         number, line = file.first_row(_COMMENT, "'p' line and no arcs")
@@ -52,18 +53,21 @@ def write_gr(path: Path, table: EdgeTable) -> None:
             write_rows(file, [*ends, columns["weight"]], tag="a")
 
 
-def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int]:
-    """Parse `p sp n m` or `p tw n m`; return the form of the lines that follow, and m."""
+def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int | None]:
+    """Parse `p sp n m`, `p tw n m` or `p edge n m`; return the form of further lines, and m."""
     if len(fields) != 4 or fields[1] not in _TAGS:
-        file.fail(number, f"expected 'p sp n m' or 'p tw n m', found {shown(b' '.join(fields))}")
+        wanted = "'p sp n m', 'p tw n m' or 'p edge n m'"
+        file.fail(number, f"expected {wanted}, found {shown(b' '.join(fields))}")
     num_vertices, num_edges = (file.count(number, token) for token in fields[2:])
     tag = _TAGS[fields[1]]
-    return Row(_COMMENT, _ARC if tag else ("u", "v"), tag, 1, num_vertices), num_edges
+    row = {b"a": _ARC, b"e": _ARC[:3], b"": _ARC[1:3]}[tag]
+    comments = _COMMENT + b"n" * (tag == b"e")  # colours of vertices
+    return Row(comments, row, tag, 1, num_vertices), None if tag == b"e" else num_edges
 
 
 FORMAT = Format(
     "gr",
-    (".gr",),
+    (".gr", ".col"),
     blocks=gr_blocks,
     write=write_gr,
     begins=lambda line: split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from ...libraries.arrow_tables import plain_values
 from ...libraries.pyarrow import arrow_csv, pa
 from ..file_format import Format
 from .blocks import Header
-from .columns import check_last_line, require, whole_lines
+from .columns import DECIMAL, check_last_line, require, whole_lines
 from .text_file import (
+    LARGEST_EXACT,
     SHORT_INTEGER,
     TextFile,
     check_edges,
@@ -51,7 +52,8 @@ def metis_blocks(path: Path) -> Blocks:
 
     After the header `n m [format [ncon]]` there are n lines, for vertices 1 to n. Each listed
     neighbour becomes an edge. So each edge of the METIS graph is read twice, once from each end. If
-    the last digit of the format is 1, the weight of the edge follows each neighbour. If the other
+    the last digit of the format is 1, the weight of the edge follows each neighbour; it may be
+    decimal, unlike in METIS. If the other
     digits are 1, lines begin with a size or with `ncon` weights of the vertex; these are ignored.
     Lines that start with `%` are comments.
 
@@ -61,8 +63,9 @@ def metis_blocks(path: Path) -> Blocks:
     with open_text(path) as file:
         number, line = file.first_row(_COMMENT, "line of counts")
         form, stated = _header(file, number, split_fields(line))
-        check_edges(path, number, form.num_vertices, 1)
-        yield Header(form.num_vertices, 2 * stated, number, 2)
+        check_edges(path, number, stated, 4)
+        yield Header(form.num_vertices, None)
+        header_line, count = number, 0
         number, vertex = number + 1, 0
         for block in whole_lines(file.handle, longest=_LONGEST_LINE):
             try:
@@ -70,10 +73,16 @@ def metis_blocks(path: Path) -> Blocks:
             except ValueError as doubt:
                 _explain(file, block, form, number, vertex, doubt)
             yield columns
+            count += len(columns[0])
             vertex += len(degree)
             number += block.count(b"\n")
-        if vertex < form.num_vertices:
-            file.fail(number, f"the lines end after {vertex} of {form.num_vertices} vertices")
+        # Vertices without a line have no neighbours: empty last lines are easily lost.
+        if count != 2 * stated:
+            file.fail(
+                header_line,
+                f"states {stated} edges, so {2 * stated} neighbours, one at each end; the lines "
+                f"list {count}, of {vertex} of {form.num_vertices} vertices",
+            )
 
 
 def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[_Line, int]:
@@ -90,8 +99,10 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
     """Return the degrees of the vertices from `vertex` on and their arcs, or raise a ValueError."""
     require(block.endswith(b"\n"), "a line that is too long")
     text = _COMMENT_LINE.sub(b"", block).replace(b"\r\n", b"\n").translate(_BLANKS)
-    require(not text.translate(None, b"0123456789- \n"), "a byte that is not part of a number")
-    number = _numbers(text)
+    others = text.translate(None, b"0123456789- \n")
+    is_decimal = form.step > 1 and bool(others) and not others.translate(None, b".eE+")
+    require(is_decimal or not others, "a byte that is not part of a number")
+    number = _numbers(text, pa.float64() if is_decimal else pa.int64())
     length, num_lines = _lengths(text), form.num_vertices - vertex
     require(not length[num_lines:].any(), "more lines than vertices")
     length = length[:num_lines]
@@ -100,22 +111,25 @@ def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], C
     if form.skip:  # drop the size and weights of the vertex
         place = np.arange(len(number)) - np.repeat(np.cumsum(length) - length, length)
         number = number[place >= form.skip]
-    v = number[:: form.step] - 1
+    v = number[:: form.step].astype(np.int64, copy=False) - 1
+    if is_decimal:
+        require((v + 1 == number[::2]).all(), "a vertex that is not an integer")
+        require(abs(number).max() < LARGEST_EXACT, "a number that float64 may round")
     is_inside = not len(v) or (v.min() >= 0 and v.max() < form.num_vertices)
     require(is_inside, "a vertex out of range")
     u = np.repeat(np.arange(vertex, vertex + len(degree)), degree)
     return degree, (u, v, number[1::2] if form.step > 1 else None)
 
 
-def _numbers(text: bytes) -> NDArray[np.int64]:
+def _numbers(text: bytes, kind: Any) -> NDArray[Any]:
     """Return all numbers of a text of digits, signs and white space, or raise a ValueError."""
     lines = text.replace(b" ", b"\n")
     if lines.isspace() or not lines:
-        return np.empty(0, np.int64)
+        return np.empty(0, kind.to_pandas_dtype())
     table = arrow_csv.read_csv(
         pa.BufferReader(lines),
         arrow_csv.ReadOptions(column_names=["n"], use_threads=False, block_size=len(lines) + 1),
-        convert_options=arrow_csv.ConvertOptions(column_types={"n": pa.int64()}, null_values=[]),
+        convert_options=arrow_csv.ConvertOptions(column_types={"n": kind}, null_values=[]),
     )
     return plain_values(table["n"].chunk(0))
 
@@ -145,8 +159,9 @@ def _explain(
         vertex += 1
         if vertex > form.num_vertices and fields:
             file.fail(here, f"there are only {form.num_vertices} vertices")
-        for token in fields:
-            if not SHORT_INTEGER.fullmatch(token):
+        for place, token in enumerate(fields):
+            is_weight = form.step > 1 and place >= form.skip and (place - form.skip) % 2
+            if not SHORT_INTEGER.fullmatch(token) and not (is_weight and DECIMAL.fullmatch(token)):
                 file.fail(here, f"{shown(token)} is not an integer of at most 18 digits")
         degree, odd = divmod(len(fields) - form.skip, form.step)
         if vertex <= form.num_vertices and (degree < 0 or odd):

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _COMMENT = b"%"
 _ENTRY = ("u", "v", "weight")
-_FIELDS = {b"pattern": ("u", "v"), b"integer": _ENTRY, b"real": _ENTRY, b"double": _ENTRY}
+_WEIGHTED = b"integer", b"unsigned-integer", b"real", b"double"
+_FIELDS = {b"pattern": ("u", "v"), **dict.fromkeys(_WEIGHTED, _ENTRY)}
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 

@@ -64,6 +64,15 @@ class _Watched(io.RawIOBase):
         return count
 
 
+class _LineFeeds(_Watched):
+    """A file with line feeds in place of carriage returns."""
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        buffer[:count] = bytes(buffer[:count]).replace(b"\r", b"\n")
+        return count
+
+
 class TextFile:
     """A text file that is being read: its first lines one by one, and errors that name a line.
 
@@ -125,11 +134,19 @@ def open_text(path: Place, encoding: str | None = None) -> Iterator[TextFile]:
     with file_errors(path, EOFError, zlib.error, lzma.LZMAError), path.open("rb", 0) as raw:
         file = io.BufferedReader(_Watched(raw, report), _BUFFER)
         if decompress is None:
-            yield TextFile(path, _recoded(file, encoding))
+            yield TextFile(path, _recoded(_with_line_feeds(file), encoding))
             return
         with decompress(file) as data:
             data = io.BufferedReader(_Watched(data, check), _BUFFER)
-            yield TextFile(path, _recoded(data, encoding))
+            yield TextFile(path, _recoded(_with_line_feeds(data), encoding))
+
+
+def _with_line_feeds(file: Any) -> Any:
+    """Return a file whose lines end with carriage returns only, as of old Macs, with line feeds."""
+    start = file.peek(_BUFFER)
+    if b"\r" not in start or b"\n" in start:
+        return file
+    return io.BufferedReader(_LineFeeds(file, lambda _: None), _BUFFER)
 
 
 def _recoded(file: IO[bytes], encoding: str | None) -> Any:

@@ -57,7 +57,7 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
         num_vertices = counts[0][1] if counts else None
         fields = "u", "v", "weight" if weight else "2"
         # Ids from 1 to the stated number are valid, too: then vertex 0 has no edge.
-        last = None if num_vertices is None else num_vertices + 1
+        last = num_vertices + 1 if num_vertices else num_vertices
         row = Row(_COMMENTS, fields[:width], num_vertices=last)
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
         yield Header(num_vertices, num_edges, line, is_lenient=True)
