@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .formats.file_format import Format
     from .places.folders import Part
     from .places.url import AnyPlace, Place
-    from .segments import Segment
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24
@@ -99,34 +98,36 @@ def open_files(
 ) -> EdgeSource:
     """Return a source of files that together are one graph; edge ids run through all files.
 
-    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded. If memory is
-    bounded, they are read in each scan instead: text and `.bin` in blocks, others as a whole.
+    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded, and all files
+    if their weights differ in dtype. If memory is bounded, other files are read in each scan
+    instead: text and `.bin` in blocks, others as a whole.
     """
     parts = parts_of(places_of(list(paths)), format)
     sources = [_part_source(part, kind, weight, is_bounded) for part, kind in parts]
-    if all(source is None for source in sources):  # loaded weights may differ in dtype
-        return EdgeSource.of(concatenate([kind.graph(part, weight) for part, kind in parts]))
-    segments: list[Segment] = []
-    counts: list[int | None] = []
-    dtypes: dict[np.dtype[Any], Place] = {}
-    for source, (part, kind) in zip(sources, parts, strict=True):
-        each = source or EdgeSource.of(kind.graph(part, weight))
-        segments += each.segments
-        counts.append(each.num_vertices)
-        if each.weight_dtype is not None and weight is not None:
-            dtypes.setdefault(each.weight_dtype, part.place)
-    if len(dtypes) > 1:
+    dtypes = {
+        source.weight_dtype: part.place
+        for source, (part, _) in zip(sources, parts, strict=True)
+        if source is not None and source.weight_dtype is not None and weight is not None
+    }
+    if len(dtypes) > 1 and is_bounded:
         found = " and ".join(f"{dtype} in {path}" for dtype, path in dtypes.items())
         message = f"files that are streamed need weights of one dtype; found {found}"
         raise GraphError(f"{message}; without memory=, mstflow converts them")
-    least = max(count or 0 for count in counts)
+    if len(dtypes) > 1 or all(source is None for source in sources):
+        return EdgeSource.of(concatenate([kind.graph(part, weight) for part, kind in parts]))
+    opened = [
+        source or EdgeSource.of(kind.graph(part, weight))
+        for source, (part, kind) in zip(sources, parts, strict=True)
+    ]
+    counts = [source.num_vertices or 0 for source in opened]
+    least = max(counts)
     return EdgeSource(
-        tuple(segments),
-        None if None in counts else least,
+        tuple(segment for source in opened for segment in source.segments),
+        None if any(source.num_vertices is None for source in opened) else least,
         unweighted=weight is None,
         weight_dtype=next(iter(dtypes), None),
         least_vertices=least,
-        counted_in=str(parts[[count or 0 for count in counts].index(least)][0].place),
+        counted_in=str(parts[counts.index(least)][0].place),
     )
 
 

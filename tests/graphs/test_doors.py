@@ -401,13 +401,6 @@ def hive_folder(folder):
     return folder
 
 
-def keyed(folder, write):
-    """Write one folder for each weight; the same graph, in another order of edges."""
-    for weight in range(40):
-        (folder / f"weight={weight}").mkdir()
-        write(TABLE.filter(weight == W).drop(["weight"]), folder / f"weight={weight}/0")
-
-
 @door
 def duckdb_folder(folder):
     duckdb = pytest.importorskip("duckdb")
