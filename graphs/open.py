@@ -42,12 +42,15 @@ def open_graph(
     checkpoint: str | PathLike[str] | None = None,
     is_streamed: bool = False,
     is_bounded: bool = False,
+    is_inline: bool = True,
 ) -> EdgeList | EdgeSource:
     """Return a graph as an edge list, or as a source if it is streamed.
 
     The first arguments are those of `minimum_spanning_forest`; `memory` and `checkpoint` are only
     used with `ends` (see `names.number.number_graph`). Files are loaded unless `is_streamed`. If
-    memory `is_bounded`, hold one at a time of those that cannot be streamed.
+    memory `is_bounded`, hold one at a time of those that cannot be streamed. A lazy table, such as
+    a query, is streamed if memory is bounded and all tasks run in the calling thread: most of them
+    can be neither sent to a process nor shared by threads.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
@@ -58,7 +61,7 @@ def open_graph(
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     if not (paths := places_of(graph)):
-        is_rows = is_bounded and is_lazy(graph)
+        is_rows = is_bounded and is_inline and is_lazy(graph)
         opened = stream_table(graph, weight) if is_rows else adopt(graph, weight)
     elif is_streamed:
         opened = open_files(paths, weight=weight, is_bounded=is_bounded)

@@ -626,6 +626,13 @@ def test_same_forest_through_every_door(name, memory, tmp_path):
     assert forest.total_weight == W[FOREST].sum()
 
 
+@pytest.mark.parametrize("name", ["polars lazy", "duckdb relation", "arrow dataset", "ibis table"])
+def test_lazy_tables_on_threads(name, tmp_path):
+    graph, _ = opened(name, tmp_path)
+    options = {"scheduler": "threads", "partitions": 3, "memory": "1GB"}
+    assert np.array_equal(minimum_spanning_forest(graph, **options).edge_ids, FOREST)
+
+
 @pytest.fixture(scope="module")
 def client():
     distributed = pytest.importorskip("distributed")
