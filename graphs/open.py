@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .formats.file_format import Format
     from .places.folders import Part
     from .places.url import AnyPlace, Place
-    from .segments import Segment
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24
@@ -50,12 +49,15 @@ def open_graph(
     checkpoint: str | PathLike[str] | None = None,
     is_streamed: bool = False,
     is_bounded: bool = False,
+    is_inline: bool = True,
 ) -> EdgeList | EdgeSource:
     """Return a graph as an edge list, or as a source if it is streamed.
 
     The first arguments are those of `minimum_spanning_forest`; `memory` and `checkpoint` are only
     used with `ends` (see `names.number.number_graph`). Files are loaded unless `is_streamed`. If
-    memory `is_bounded`, hold one at a time of those that cannot be streamed.
+    memory `is_bounded`, hold one at a time of those that cannot be streamed. A lazy table, such as
+    a query, is streamed if memory is bounded and all tasks run in the calling thread: most of them
+    can be neither sent to a process nor shared by threads.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
@@ -69,7 +71,7 @@ def open_graph(
     opened: EdgeList | EdgeSource
     wanted = wanted_columns(columns, weight)
     if not (paths := places_of(graph)):
-        is_rows = is_bounded and is_lazy(graph)
+        is_rows = is_bounded and is_inline and is_lazy(graph)
         opened = stream_table(graph, wanted) if is_rows else adopt(graph, wanted)
     elif is_streamed:
         opened = open_files(paths, format, wanted, is_bounded=is_bounded)
@@ -112,38 +114,52 @@ def open_files(
 ) -> EdgeSource:
     """Return a source of files that together are one graph; edge ids run through all files.
 
-    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded. If memory is
-    bounded, they are read in each scan instead: text and `.bin` in blocks, others as a whole.
+    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded, and all files
+    if their weights differ in dtype. If memory is bounded, other files are read in each scan
+    instead: text and `.bin` in blocks, others as a whole.
     """
     parts = parts_of(places_of(list(paths)), format)
     sources = [_part_source(part, kind, weight, is_bounded) for part, kind in parts]
-    if all(source is None for source in sources):  # loaded weights may differ in dtype
-        return EdgeSource.of(concatenate_parts(parts, weight))
-    segments: list[Segment] = []
-    counts: list[int | None] = []
-    dtypes: dict[np.dtype[Any], Place] = {}
-    weighted: list[tuple[Place, list[bool]]] = []
-    for source, (part, kind) in zip(sources, parts, strict=True):
-        each = source or EdgeSource.of(kind.graph(part, weight))
-        segments += each.segments
-        counts.append(each.num_vertices)
-        weighted.append((part.place, [s.is_weighted for s in each.segments if s.num_edges != 0]))
-        if each.weight_dtype is not None and weight is not None:
-            dtypes.setdefault(each.weight_dtype, part.place)
     if weight is not None:
-        check_same_columns(weighted)
-    if len(dtypes) > 1:
+        _check_weights(parts, sources)
+    dtypes = {
+        source.weight_dtype: part.place
+        for source, (part, _) in zip(sources, parts, strict=True)
+        if source is not None and source.weight_dtype is not None and weight is not None
+    }
+    if len(dtypes) > 1 and is_bounded:
         found = " and ".join(f"{dtype} in {path}" for dtype, path in dtypes.items())
         message = f"files that are streamed need weights of one dtype; found {found}"
         raise GraphError(f"{message}; without memory=, mstflow converts them")
-    least = max(count or 0 for count in counts)
+    if len(dtypes) > 1 or all(source is None for source in sources):
+        return EdgeSource.of(concatenate_parts(parts, weight))
+    opened = [
+        source or EdgeSource.of(kind.graph(part, weight))
+        for source, (part, kind) in zip(sources, parts, strict=True)
+    ]
+    if weight is not None:
+        _check_weights(parts, opened)
+    counts = [source.num_vertices or 0 for source in opened]
+    least = max(counts)
     return EdgeSource(
-        tuple(segments),
-        None if None in counts else least,
+        tuple(segment for source in opened for segment in source.segments),
+        None if any(source.num_vertices is None for source in opened) else least,
         unweighted=weight is None,
         weight_dtype=next(iter(dtypes), None),
         least_vertices=least,
-        counted_in=str(parts[[count or 0 for count in counts].index(least)][0].place),
+        counted_in=str(parts[counts.index(least)][0].place),
+    )
+
+
+def _check_weights(
+    parts: Sequence[tuple[Part, Format]], sources: Sequence[EdgeSource | None]
+) -> None:
+    """Check that all files that have been opened have weights, or none."""
+    opened = ((part.place, source) for (part, _), source in zip(parts, sources, strict=True))
+    check_same_columns(
+        (place, [each.is_weighted for each in source.segments if each.num_edges != 0])
+        for place, source in opened
+        if source is not None
     )
 
 

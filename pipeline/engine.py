@@ -74,6 +74,7 @@ def run(candidates: Candidates, graph: Any, options: Options) -> Run:
             checkpoint=options.checkpoint,
             is_streamed=options.streams,
             is_bounded=options.bound is not None,
+            is_inline=scheduler.eager,
         )
         if isinstance(opened, EdgeSource) and (points := points_of(opened)) is not None:
             flow = candidates.for_points(points)

@@ -84,8 +84,7 @@ def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList |
 
 def open_measured(options: argparse.Namespace) -> EdgeSource:
     """Open the inputs as a source whose sizes are known."""
-    is_streamed = len(options.inputs) == 1  # several are loaded, so their weights get one dtype
-    return EdgeSource.of(open_inputs(options, is_streamed=is_streamed)).with_sizes()
+    return EdgeSource.of(open_inputs(options, is_streamed=True)).with_sizes()
 
 
 def print_lines(lines: Iterable[tuple[str, Any]]) -> None:

@@ -401,13 +401,6 @@ def hive_folder(folder):
     return folder
 
 
-def keyed(folder, write):
-    """Write one folder for each weight; the same graph, in another order of edges."""
-    for weight in range(40):
-        (folder / f"weight={weight}").mkdir()
-        write(TABLE.filter(weight == W).drop(["weight"]), folder / f"weight={weight}/0")
-
-
 @door
 def duckdb_folder(folder):
     duckdb = pytest.importorskip("duckdb")
@@ -631,6 +624,13 @@ def test_same_forest_through_every_door(name, memory, tmp_path):
     forest = minimum_spanning_forest(graph, memory=memory, progress=False, **options)
     assert np.array_equal(forest.edge_ids, FOREST)
     assert forest.total_weight == W[FOREST].sum()
+
+
+@pytest.mark.parametrize("name", ["polars lazy", "duckdb relation", "arrow dataset", "ibis table"])
+def test_lazy_tables_on_threads(name, tmp_path):
+    graph, _ = opened(name, tmp_path)
+    options = {"scheduler": "threads", "partitions": 3, "memory": "1GB"}
+    assert np.array_equal(minimum_spanning_forest(graph, **options).edge_ids, FOREST)
 
 
 @pytest.fixture(scope="module")
