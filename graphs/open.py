@@ -39,12 +39,13 @@ def open_graph(
     checkpoint: str | PathLike[str] | None = None,
     is_streamed: bool = False,
     is_bounded: bool = False,
+    workers: Any = None,
 ) -> EdgeList | EdgeSource:
     """Return a graph as an edge list, or as a source if it is streamed.
 
-    The first arguments are those of `minimum_spanning_forest`; `memory` and `checkpoint` are only
-    used with `ends` (see `names.number.number_graph`). Files are loaded unless `is_streamed`. If
-    memory `is_bounded`, hold one at a time of those that cannot be streamed.
+    The first arguments are those of `minimum_spanning_forest`; `memory`, `checkpoint` and `workers`
+    are only used with `ends` (see `names.number.number_graph`). Files are loaded unless
+    `is_streamed`. If memory `is_bounded`, hold one at a time of those that cannot be streamed.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
@@ -52,7 +53,7 @@ def open_graph(
         raise OptionError(f"weight must be a name or None, not {weight!r}")
     if ends is not None:
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
-        return number_graph(graph, ends, weight, **options)
+        return number_graph(graph, ends, weight, workers=workers, **options)
     opened: EdgeList | EdgeSource
     if not (paths := paths_of(graph)):
         opened = adopt(graph, weight)

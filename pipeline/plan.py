@@ -304,7 +304,7 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     capacity = scans.capacity(bound, option)
     light = num_light(graph, capacity, partitions) if strategy == "two-scan" else 0
     known = graph.num_edges < sys.maxsize and strategy in SCANNING
-    taken = scans.tasks * scans.memory(min(capacity, graph.num_edges))
+    taken = scans.memory(min(capacity, graph.num_edges))
     return replace(
         unbounded,
         reason=reason,
@@ -321,7 +321,9 @@ def _scans(request: Request, strategy: str) -> ScanMemory:
     """Return the memory of the tasks of a strategy."""
     partitions = 1 if strategy == "fold" else request.partitions
     split_every = request.options.split_every
-    return ScanMemory(request.graph, strategy, partitions, split_every, request.scheduler)
+    return ScanMemory(
+        request.graph, strategy, partitions, split_every, request.scheduler, request.backend
+    )
 
 
 def _exceeds_workers(request: Request, strategy: str) -> str:

@@ -45,17 +45,24 @@ def number_graph(
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     spill: Spill = Spill(),  # noqa: B008  # immutable
+    workers: Any = None,
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
     It is a source if the pairs need more than `memory` bytes: DuckDB then numbers them on disk. The
-    folder `checkpoint` keeps numbered pairs that come from files. `num_vertices` must be None.
+    folder `checkpoint` keeps numbered pairs that come from files. `num_vertices` must be None. If
+    the scheduler of a cluster is given, its `workers` number the pairs that Dask computes.
     """
     names = [ends] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
         raise OptionError(f"ends must be the names of two columns, not {ends!r}")
     if num_vertices is not None:
         raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
+    if workers is not None:
+        from .on_workers import dask_chunks, number_on_workers  # they import this module
+
+        if chunks := dask_chunks(graph):
+            return number_on_workers(chunks, names, weight, workers)
     folder = identity = None
     files = paths_of(graph)
     if checkpoint is not None and files:
@@ -84,15 +91,15 @@ def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     weights = [arrow_values("weight", table["weight"]) for table in weighted]
     pairs.clear()
     report_progress("number names", 0, 2 * num_edges)
-    codes, values = _encoded(chunks)
-    u, v, order = _by_first_appearance(codes[:num_edges], codes[num_edges:], len(values))
+    codes, values = encoded(chunks)
+    u, v, order = by_first_appearance(codes[:num_edges], codes[num_edges:], len(values))
     del codes
     report_progress("number names", 2 * num_edges, 2 * num_edges)
     weight = join_weights(weights) if weights else None
     return EdgeList(u, v, weight, names=VertexNames(values.take(order)))
 
 
-def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
+def encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     """Return the code of each name, and the name of each code as a `pyarrow.Array`."""
     if not sum(map(len, chunks)):
         return np.empty(0, np.int32), pa.array([], pa.string())
@@ -121,7 +128,7 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     return np.concatenate(codes), merged.chunk(0).dictionary
 
 
-def _by_first_appearance(
+def by_first_appearance(
     u: NDArray[np.int32], v: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """Renumber codes in the order in which they first appear, row by row.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cloudpickle
 import dask
 
-from ...errors import WorkerError
+from ...errors import MstflowError, WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import set_listener
 from ..report.records import Note, StageCall, Work
@@ -102,7 +102,10 @@ class Cluster(Scheduler):
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
         if not client.nthreads():  # an adaptive cluster starts a worker when there is a task
             self.gather([self.submit(int, key="wait_for_workers")])
-        self.workers, self.worker_memory = sum(client.nthreads().values()) or 1, _task_memory(client)
+        self.workers, self.worker_memory = (
+            sum(client.nthreads().values()) or 1,
+            _task_memory(client),
+        )
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit a task to the client."""
@@ -133,9 +136,19 @@ class Cluster(Scheduler):
         self._live.add(added)
         return added
 
-    def on_each_worker(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def keep(self, handle: Any) -> Any:
+        """Return the future of a handle; it stays on the workers after this run."""
+        self._live.discard(handle)
+        return handle.result
+
+    def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call a function in the process of each worker that has started."""
-        self._client.run(function, *arguments)
+        results = self._client.run(function, *arguments, on_error="return")
+        for address, result in results.items():
+            if isinstance(result, MstflowError):
+                raise type(result)(f"{result} (on worker {address})") from result
+            if isinstance(result, BaseException):
+                raise WorkerError(f"worker {address} failed: {result}") from result
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""

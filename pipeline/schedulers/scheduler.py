@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 Done = Callable[[str], object] | None
 #: Libraries whose errors mean that the GPU failed; lack of memory is a MemoryError.
 _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
+_SHARED = (
+    "all workers must see the files of a graph, and a checkpoint, under the same absolute paths: "
+    "use a shared folder, copy the files to each host with their times, or pass arrays or Dask "
+    "collections"
+)
 
 
 @dataclass(eq=False)
@@ -94,6 +99,9 @@ class Scheduler(Workers, ABC):
         """Return a handle for a value of the caller, in the memory of a worker."""
         raise NotImplementedError
 
+    def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function in each process of a cluster; by default, workers share this process."""
+
     def take_notes(self) -> list[Note]:
         """Return the notes since the last call."""
         notes = self._notes[:]
@@ -148,7 +156,9 @@ def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
     if isinstance(error, MstflowError):
         worker = this_worker() if on_cluster else None
         if worker is not None:  # the error may occur only on this worker
-            error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
+            is_hidden = isinstance(error.__cause__, FileNotFoundError | PermissionError)
+            advice = f"; {_SHARED}" if is_hidden else ""
+            error.args = (f"{error} (on worker {worker.address}){advice}", *error.args[1:])
     elif type(error).__module__.partition(".")[0] in _DEVICE_LIBRARIES:
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"
         raise KernelError(message) from error

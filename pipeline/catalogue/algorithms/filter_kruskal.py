@@ -11,6 +11,7 @@ edges that join two trees are partitioned again.
 """
 
 from ....stages import edges, filter, fragments, kruskal  # noqa: A004
+from ...dataflow import ByBackend
 from ...pipeline import Pipeline
 from ...steps import Loop
 from .boruvka_edgelist import CONTRACT
@@ -30,6 +31,7 @@ filter_kruskal = Pipeline(
         until=filter.sparse_graph_left,
     ),
     *KRUSKAL,
-    values=PARAMETERS,
+    # Kruskal joins four edges per vertex as fast as it filters them, in less memory.
+    values={**PARAMETERS, "dense": ByBackend(3.0, {"numba": 4.0})},
     summary="Kruskal on light edges first, then on the rest; the default with kernels",
 )
