@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
+import platform
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FileFormatError, OptionError
@@ -73,20 +76,76 @@ def without_warnings() -> Iterator[None]:
 class FileState(NamedTuple):
     """The metadata of a file, which change with its content.
 
-    They do not include the device number, because it differs on workers of other machines.
+    Another host may have a copy of the file, with another change time and inode. There, the size,
+    the modification time in seconds and the digest of a sample identify it.
     """
 
     size: int
     modified_ns: int
     changed_ns: int
     inode: int
+    host: str
+    sample: str = ""
 
     @classmethod
     def of(cls, path: Place, descriptor: int | None = None) -> FileState:
         """Return the current state of a file, by its descriptor if it is open."""
         with file_errors(path):
             status: Any = path.stat() if descriptor is None else os.stat(descriptor)
-        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        times = status.st_mtime_ns, status.st_ctime_ns
+        return cls(status.st_size, *times, status.st_ino, _host_of(path))
+
+
+def _host_of(path: Place) -> str:
+    """Return a name of this host; empty for a URL, whose state is the same on all hosts."""
+    return "" if isinstance(path, Url) else _this_host()
+
+
+@functools.cache
+def _this_host() -> str:
+    """Return a name of this boot of the host, and of the file systems that the process sees."""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        return boot.strip() + os.readlink("/proc/self/ns/mnt")
+    return platform.node()
+
+
+@functools.lru_cache(2**12)
+def with_sample(path: Place, state: FileState) -> FileState:
+    """Return the state of a file with the digest of a sample, for other hosts."""
+    return state._replace(sample=_sample(path, state.size))
+
+
+def _sample(path: Place, size: int) -> str:
+    """Return a digest of bytes throughout a file; empty for a URL, whose state is a digest."""
+    if isinstance(path, Url):
+        return ""
+    data = []
+    with file_errors(path), path.open("rb") as file:
+        for place in range(_PLACES):
+            file.seek(size * place // _PLACES)
+            data.append(file.read(_BYTES))
+    return digest(*data)
+
+
+@functools.lru_cache(2**12)
+def _copy_of(path: Place, known: FileState) -> FileState:
+    """Return the state of this host's copy of a file that another host has read first."""
+    copy = FileState.of(path)
+    seconds = known.modified_ns // 10**9, copy.modified_ns // 10**9
+    how = ""
+    if copy.size != known.size:
+        how = f"{copy.size:,} bytes instead of {known.size:,}"
+    elif seconds[0] != seconds[1]:
+        how = "another modification time"
+    elif known.sample not in ("", _sample(path, copy.size)):
+        how = "other bytes"
+    if how:
+        raise FileFormatError(
+            f"{path} is another file on this host than on the host that opened the graph: it has "
+            f"{how}; use a shared folder, or copies that keep the times (cp -p, rsync -t)"
+        )
+    return copy
 
 
 @contextlib.contextmanager
@@ -103,8 +162,10 @@ def unchanged(path: Place, known: FileState) -> Iterator[None]:
 
 def check_state(path: Place, known: FileState, descriptor: int | None = None) -> None:
     """Check that a file is still in a known state. If it is open, pass its descriptor."""
+    if known.host != _host_of(path):
+        known = _copy_of(path, known)
     state = FileState.of(path, descriptor)
-    if state == known:
+    if state == known._replace(sample=""):
         return
     if state.size != known.size:
         how = f"it had {known.size:,} bytes and now has {state.size:,}"
@@ -124,13 +185,7 @@ def digest(*data: Any) -> str:
 
 
 def file_fingerprint(path: Place) -> str:
-    """Return a digest of a file's name, its state and a sample of its bytes."""
+    """Return a digest of a file's name, its state on this host and a sample of its bytes."""
     state = FileState.of(path)
-    data = [repr((path.name, *state)).encode()]
-    if isinstance(path, Url):  # its state is a digest of all that the server states
-        return digest(*data)
-    with file_errors(path), path.open("rb") as file:
-        for place in range(_PLACES):
-            file.seek(state.size * place // _PLACES)
-            data.append(file.read(_BYTES))
-    return digest(*data)
+    known = path.name, state.size, state.modified_ns, state.changed_ns, state.inode
+    return digest(repr(known).encode(), _sample(path, state.size).encode())

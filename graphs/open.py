@@ -50,14 +50,15 @@ def open_graph(
     is_streamed: bool = False,
     is_bounded: bool = False,
     is_inline: bool = True,
+    workers: Any = None,
 ) -> EdgeList | EdgeSource:
     """Return a graph as an edge list, or as a source if it is streamed.
 
-    The first arguments are those of `minimum_spanning_forest`; `memory` and `checkpoint` are only
-    used with `ends` (see `names.number.number_graph`). Files are loaded unless `is_streamed`. If
-    memory `is_bounded`, hold one at a time of those that cannot be streamed. A lazy table, such as
-    a query, is streamed if memory is bounded and all tasks run in the calling thread: most of them
-    can be neither sent to a process nor shared by threads.
+    The first arguments are those of `minimum_spanning_forest`; `memory`, `checkpoint` and `workers`
+    are only used with `ends` (see `names.number.number_graph`). Files are loaded unless
+    `is_streamed`. If memory `is_bounded`, hold one at a time of those that cannot be streamed. A
+    lazy table, such as a query, is streamed if memory is bounded and all tasks run in the calling
+    thread: most of them can be neither sent to a process nor shared by threads.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
@@ -66,7 +67,7 @@ def open_graph(
     if ends is not None:
         check_only_ends(columns, first_id)
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
-        options |= {"encoding": encoding, "format": format}
+        options |= {"encoding": encoding, "format": format, "workers": workers}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     wanted = wanted_columns(columns, weight)

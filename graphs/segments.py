@@ -282,6 +282,11 @@ class Delayed(Chunks):
 
     is_in_blocks = False
 
+    @property
+    def is_direct(self) -> bool:  # type: ignore[override]
+        """Whether the chunk has been computed: a task gets its value."""
+        return isinstance(self.chunks, tuple)
+
     def arrays(self) -> Iterator[ArraySegment]:
         """Compute the chunk."""
         yield self.adopt(_computed(self.chunks), self.name(0))

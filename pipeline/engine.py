@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,12 @@ from .plan import Candidates, Request, plan
 from .points import points_of, run_on_points
 from .schedulers.scheduler import Inline, Scheduler
 from .streaming.bounds import check_reading
-from .streaming.checkpoint import fingerprint, open_checkpoint
+from .streaming.checkpoint import (
+    check_shared,
+    fingerprint,
+    open_checkpoint,
+    recorded_partitions,
+)
 from .streaming.facts import GraphFacts, device_bytes
 from .streaming.scan import Scanner
 from .streaming.solver import Solver
@@ -75,6 +81,7 @@ def run(candidates: Candidates, graph: Any, options: Options) -> Run:
             is_streamed=options.streams,
             is_bounded=options.bound is not None,
             is_inline=scheduler.eager,
+            workers=scheduler if scheduler.is_remote else None,
         )
         if isinstance(opened, EdgeSource) and (points := points_of(opened)) is not None:
             flow = candidates.for_points(points)
@@ -136,6 +143,9 @@ def _request(
     is_plain = options.backend == "auto" and options.partitions is None and not options.streams
     if is_plain and is_default and source.is_in_memory and gpu_pays(source.num_edges or 0):
         options = replace(options, backend="cupy")
+    if options.checkpoint is not None and options.partitions is None:
+        # A run on another number of workers continues the work that a checkpoint holds.
+        options = replace(options, partitions=recorded_partitions(options.checkpoint))
     facts = GraphFacts.of(source, num_chunks(source))
     backend = resolve_backend(options.backend, facts.num_edges, on_device=facts.is_on_device)
     if not scheduler.eager:
@@ -193,7 +203,9 @@ def _open_records(
         "split_every": options.split_every,  # determines which forests a merge joins
         "maximum": bool(options.maximum),
     }
-    return open_checkpoint(options.checkpoint, identity)
+    records = open_checkpoint(options.checkpoint, identity)
+    scheduler.on_each_worker(check_shared, os.path.abspath(options.checkpoint))
+    return records
 
 
 def _flow(request: Request, decided: Plan) -> Dataflow:

@@ -138,7 +138,7 @@ class _Run:
             parts=len(parts),
             note=self.scheduler.note,
             is_shared=is_shared,
-            leaves_on_host=self.scheduler.leaves_on_host,
+            leaves_on_host=self.scheduler.is_remote,
             number=self.submitted,
             record=self.checkpoint(step) if self.checkpoint and keeps else None,
         )
@@ -157,7 +157,7 @@ class _Run:
         """Replace results by slots as `_slots` does, and also chunks that a cluster computes."""
         if self.scheduler.eager:  # results are values, not handles
             return value
-        if not isinstance(value, EdgeSource) or self.scheduler.input_folder is None:
+        if not isinstance(value, EdgeSource) or not self.scheduler.is_remote:
             return _slots(value, handles)
         first = len(handles)
         handles += map(self.scheduler.compute, chunks_of(value))
@@ -187,7 +187,7 @@ class _Run:
         found = [_filled(slot, results) for slot in slots]
         if len(found) == 1:
             return found[0]
-        ops = array_module("numpy" if self.scheduler.leaves_on_host else self.backend)
+        ops = array_module("numpy" if self.scheduler.is_remote else self.backend)
         return concatenation(ops, [(value,) for value in found])[0]
 
     def report_progress(self, name: str) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphError, OptionError
-from ..graphs.file_checks import digest
+from ..graphs.file_checks import FileState, digest, with_sample
 from ..graphs.formats.npy import npy_source
-from ..graphs.segments import ArraySegment, Delayed
+from ..graphs.segments import ArraySegment, Delayed, Rows
 from ..graphs.source import Counted, EdgeSource
 from ..graphs.write import write_graph
 from .schedulers.scheduler import Scheduler, add_place
@@ -27,53 +27,57 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
     """Return ranges of edge ids of about equal size that tasks of the scheduler can read.
 
     Partitions of arrays are views if tasks share the caller's memory; otherwise the arrays are
-    written to files first. If the number of partitions is that of Dask's chunks, each partition is
-    one chunk.
+    sent to the tasks. If the number of partitions is that of Dask's chunks, each partition is one
+    chunk.
     """
-    if scheduler.input_folder is not None:
-        source = _for_others(source, scheduler.name, scheduler.input_folder)
-    if partitions == 1:
-        return [source]
     count, sizes = source.num_edges or 0, [segment.num_edges or 0 for segment in source.segments]
-    if partitions == num_chunks(source):
-        bounds = list(itertools.accumulate(sizes, initial=0))
+    if partitions == 1:
+        parts = [source]
     else:
         bounds = [count * part // partitions for part in range(partitions + 1)]
-    return [source.slice(start, stop) for start, stop in itertools.pairwise(bounds)]
+        if partitions == num_chunks(source):
+            bounds = list(itertools.accumulate(sizes, initial=0))
+        parts = [source.slice(start, stop) for start, stop in itertools.pairwise(bounds)]
+    return [_for_others(part, scheduler) for part in parts] if scheduler.is_remote else parts
 
 
-def _for_others(source: EdgeSource, scheduler: str, folder: str) -> EdgeSource:
+def _for_others(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     """Return the source in a form that other processes can read."""
     if source.is_on_device:
         raise OptionError(
-            f"tasks of scheduler {scheduler!r} cannot read arrays on the GPU of this process; copy "
-            "them to the host (cupy.asnumpy), or choose scheduler 'inline' or 'threads'"
+            f"tasks of scheduler {scheduler.name!r} cannot read arrays on the GPU of this process; "
+            "copy them to the host (cupy.asnumpy), or choose scheduler 'inline' or 'threads'"
         )
     if source.is_read_once:
         raise OptionError(
-            f"a graph that can be read only once cannot be sent to tasks of {scheduler!r}; choose "
-            "scheduler 'inline' or 'threads'"
+            f"a graph that can be read only once cannot be sent to tasks of {scheduler.name!r}; "
+            "choose scheduler 'inline' or 'threads'"
         )
     segments: list[Any] = []
-    for place, segment in enumerate(source.segments):
-        if isinstance(segment, ArraySegment):
-            path = Path(folder, f"input-{place}")
+    for segment in source.segments:
+        if not isinstance(segment, ArraySegment):
+            segments.append(_elsewhere(segment))
+        elif scheduler.input_folder is None:
+            sent = Delayed(scheduler.send(tuple(segment.columns)))
+            segments.append(Rows(sent, stop=segment.num_edges))
+        else:
+            path = Path(scheduler.input_folder, f"input-{source.first_id}-{len(segments)}")
             write_graph(path, EdgeSource((segment,), is_checked=True))
             segments += npy_source(path).segments
-        else:
-            segments.append(_absolute(segment))
     return replace(source, segments=tuple(segments))
 
 
-def _absolute(value: Any) -> Any:
-    """Return a segment with absolute paths, for tasks with another working directory."""
+def _elsewhere(value: Any) -> Any:
+    """Return a segment with absolute paths, and with states of files that other hosts can check."""
     if isinstance(value, Path):
         return value.absolute()
     if type(value) is tuple:
-        return tuple(map(_absolute, value))
+        return tuple(map(_elsewhere, value))
     if not is_dataclass(value) or isinstance(value, Delayed | type):
         return value
-    parts = {each.name: _absolute(getattr(value, each.name)) for each in fields(value)}
+    parts = {each.name: _elsewhere(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(parts.get("state"), FileState):
+        parts["state"] = with_sample(parts["path"], parts["state"])
     return replace(value, **parts)
 
 
@@ -113,7 +117,7 @@ def count_chunk(source: EdgeSource) -> Counted:
 
 def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:
     """Return whether Dask computes all chunks of a source in other processes."""
-    return scheduler.input_folder is not None and num_chunks(source) > 0
+    return scheduler.is_remote and num_chunks(source) > 0
 
 
 def _of_each_chunk(

@@ -7,8 +7,9 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import MemoryBoundError, OptionError
+from ..errors import MemoryBoundError, OptionError, WorkerError
 from ..primitives import suggest_gpu
+from ..runtime.host import show_bytes
 from ..runtime.sizes import sizes
 from .catalogue.strategies import STRATEGIES
 from .streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, rounds_bytes, tiles_bytes
@@ -186,7 +187,7 @@ class Request:
     @property
     def suits_tiles(self) -> bool:
         """Whether the graph is a grid, and memory and options allow the strategy "tiles"."""
-        bound = self.scheduler.worker_memory if self.options.bound is None else self.options.bound
+        bound = self.scheduler.usual_memory if self.options.bound is None else self.options.bound
         if self.graph.tiles_leave is None or self.candidates.is_own:
             return False
         needed = tiles_bytes(self.graph, self.partitions, self.scheduler)
@@ -253,6 +254,9 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     strategy, reason = options.strategy, "as asked"
     if strategy == "auto":
         _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
+        is_free = not (request.candidates.is_own or request.candidates.gives_fields)
+        if is_free and (problem := _exceeds_workers(request, strategy)):
+            strategy, reason = "two-scan", problem
     _check_strategy(request, strategy)
     backend, pipeline = request.backend, request.pipeline(strategy)
     advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"
@@ -277,12 +281,12 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
 def _reduces_first(request: Request) -> bool:
     """Return whether partitions are reduced to their forests before rounds run over them.
 
-    Rounds over all edges may use half of the workers' memory, of which `worker_memory` is a quarter
-    for each task. If they need more, reduce the partitions first if possible.
+    Rounds over all edges may use half of the workers' memory. If they need more, reduce the
+    partitions first if possible.
     """
     memory, candidates = request.scheduler.worker_memory, request.candidates
     needed = rounds_bytes(request.graph)
-    fits = memory is None or needed <= 2 * memory * request.scheduler.workers
+    fits = memory is None or 2 * needed <= memory * request.scheduler.workers
     wants_forests = not (candidates.is_own or candidates.gives_fields)
     return request.options.bound is not None or (wants_forests and not fits)
 
@@ -290,19 +294,24 @@ def _reduces_first(request: Request) -> bool:
 def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     """Return the plan completed by the number of edges that each task may hold."""
     graph, scheduler, bound = request.graph, request.scheduler, request.bound
-    strategy, partitions = unbounded.strategy, unbounded.partitions
-    rescans, split_every = STRATEGIES[strategy].rescans, request.options.split_every
-    scans = ScanMemory(graph, strategy, rescans, partitions, split_every, scheduler)
-    if bound is None and scheduler.worker_memory is not None:
-        bound = max(scheduler.worker_memory, scans.least_memory)  # this limit never refuses a run
-    is_device = bound is not None and bound != request.options.bound
+    strategy, reason = unbounded.strategy, unbounded.reason
+    scans, most = _scans(request, strategy), scheduler.most_memory
+    if problem := _exceeds_workers(request, strategy):
+        raise WorkerError(f"{problem}; start workers with more memory, or with fewer threads")
+    if bound is None and scheduler.usual_memory is not None:
+        bound = max(scheduler.usual_memory, scans.least_memory)
+    elif bound is not None and most is not None and bound > most:
+        reason += f"; memory= is lowered to {show_bytes(most)}, as no worker has more for a task"
+        bound = most
+    is_device = request.device_memory is not None and bound != request.options.bound
     option = "two thirds of the GPU's free memory: " if is_device else "memory="
     capacity = scans.capacity(bound, option)
-    light = num_light(graph, capacity, partitions) if rescans else 0
+    light = num_light(graph, capacity, scans.partitions) if scans.can_rescan else 0
     known = graph.num_edges < sys.maxsize and STRATEGIES[strategy].scans
-    taken = scans.tasks * scans.memory(min(capacity, graph.num_edges))
+    taken = scans.memory(min(capacity, graph.num_edges))
     return replace(
         unbounded,
+        reason=reason,
         capacity=capacity,
         holds_forests=strategy == "iterate" and capacity < graph.num_edges,
         num_light=light,
@@ -310,6 +319,32 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
         least_memory=scans.least_memory,
         estimate=_estimate(scans, capacity, light, rates) if known else None,
     )
+
+
+def _scans(request: Request, strategy: str) -> ScanMemory:
+    """Return the memory of the tasks of a strategy."""
+    chosen, options = STRATEGIES[strategy], request.options
+    return ScanMemory(
+        request.graph,
+        strategy,
+        chosen.rescans,
+        1 if chosen.is_single else request.partitions,
+        options.split_every,
+        request.scheduler,
+        request.backend,
+    )
+
+
+def _exceeds_workers(request: Request, strategy: str) -> str:
+    """Return why no worker can hold a task of a strategy; empty if workers can, or if unknown."""
+    most, is_whole = request.scheduler.most_memory, strategy == "whole"
+    if most is None or strategy == "tiles":
+        return ""
+    needed = rounds_bytes(request.graph) if is_whole else _scans(request, strategy).least_memory
+    if needed <= most:
+        return ""
+    has = f"the smallest worker has {show_bytes(most)} for each of its threads"
+    return f"a task of strategy {strategy!r} needs {show_bytes(needed)}, and {has}"
 
 
 def _tiled(unbounded: Plan, request: Request) -> Plan:

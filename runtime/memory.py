@@ -74,6 +74,13 @@ class Pool:
                 self._let_go(self.free)
         self.settle()
 
+    def trim(self) -> None:
+        """Give the pages of all free blocks to the system."""
+        with self.lock:
+            self._take_back()
+            self._let_go(self.free)
+        self.settle()
+
     def settle(self) -> None:
         """Free the returned blocks, unless the lock is held: then its holder frees them.
 

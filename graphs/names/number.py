@@ -49,17 +49,24 @@ def number_graph(
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     spill: Spill = Spill(),  # noqa: B008  # immutable
+    workers: Any = None,
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
     Without `ends`, the columns have their usual names. The graph is a source if the pairs need more
     than `memory` bytes: DuckDB then numbers them on disk. The folder `checkpoint` keeps numbered
-    pairs that come from files. `num_vertices` must be None.
+    pairs that come from files. `num_vertices` must be None. If the scheduler of a cluster is given,
+    its `workers` number the pairs that Dask computes.
     """
     if ends is not None:
         _check_ends(ends)
     if num_vertices is not None:
         raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
+    if workers is not None:
+        from .on_workers import dask_chunks, number_on_workers  # they import this module
+
+        if chunks := dask_chunks(graph):
+            return number_on_workers(chunks, ends, weight, workers)
     folder = identity = None
     files = places_of(graph)
     if checkpoint is not None and files:
@@ -107,15 +114,15 @@ def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     weights = [arrow_values("weight", table["weight"]) for table in weighted]
     pairs.clear()
     report_progress("number names", 0, 2 * num_edges)
-    codes, values = _encoded(chunks)
-    u, v, order = _by_first_appearance(codes[:num_edges], codes[num_edges:], len(values))
+    codes, values = encoded(chunks)
+    u, v, order = by_first_appearance(codes[:num_edges], codes[num_edges:], len(values))
     del codes
     report_progress("number names", 2 * num_edges, 2 * num_edges)
     weight = join_weights(weights) if weights else None
     return EdgeList(u, v, weight, names=VertexNames(values.take(order)))
 
 
-def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
+def encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     """Return the code of each name, and the name of each code as a `pyarrow.Array`."""
     if not sum(map(len, chunks)):
         return np.empty(0, np.int32), pa.array([], pa.string())
@@ -134,13 +141,13 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     parts = [column.slice(start, size) for start in range(0, len(column), size)]
     del column
     with ThreadPoolExecutor(threads) as pool:  # Arrow encodes a column on one thread
-        encoded = list(pool.map(lambda part: part.dictionary_encode(), parts))
+        coded = list(pool.map(lambda part: part.dictionary_encode(), parts))
     parts.clear()
     # The chunks of a part share a dictionary. Arrow's unify_dictionaries would merge it once each.
-    values = [part.chunk(0).dictionary for part in encoded if part.num_chunks]
+    values = [part.chunk(0).dictionary for part in coded if part.num_chunks]
     merged = pa.chunked_array(values, wanted).dictionary_encode()
     codes: list[NDArray[np.int32]] = []
-    for part in encoded:
+    for part in coded:
         number = np.asarray(merged.chunk(len(codes)).indices)
         codes.append(number[np.concatenate([np.asarray(each.indices) for each in part.chunks])])
     return np.concatenate(codes), merged.chunk(0).dictionary
@@ -149,17 +156,17 @@ def _encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
 def _encoded_structs(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     """Encode the fields one by one, and after each field encode the pairs of codes."""
     names = [field.name for field in chunks[0].type]
-    codes, first = _encoded([chunk.field(0) for chunk in chunks])
+    codes, first = encoded([chunk.field(0) for chunk in chunks])
     values = [first]
     for place in range(1, len(names)):
-        more, own = _encoded([chunk.field(place) for chunk in chunks])
-        codes, both = _encoded([pa.array(codes.astype(np.int64) * len(own) + more)])
+        more, own = encoded([chunk.field(place) for chunk in chunks])
+        codes, both = encoded([pa.array(codes.astype(np.int64) * len(own) + more)])
         former, latter = map(pa.array, np.divmod(np.asarray(both), len(own)))
         values = [*(value.take(former) for value in values), own.take(latter)]
     return codes, pa.StructArray.from_arrays(values, names)
 
 
-def _by_first_appearance(
+def by_first_appearance(
     u: NDArray[np.int32], v: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """Renumber codes in the order in which they first appear, row by row.

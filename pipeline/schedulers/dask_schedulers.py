@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cloudpickle
 import dask
 
-from ...errors import WorkerError
+from ...errors import MstflowError, WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import set_listener
 from ..report.records import Note, StageCall, Work
@@ -84,22 +84,28 @@ class _Handle:
 class Cluster(Scheduler):
     """The workers that a `distributed.Client` is connected to.
 
-    All of them can read `folder`. `is_cluster` is false if they are on this machine.
+    They get the caller's arrays from files in `folder`, or from Dask if they cannot all read it:
+    then this is a cluster, not processes of this machine.
     """
 
-    leaves_on_host = True
+    is_remote = True
 
     def __init__(
-        self, client: Any, folder: str, name: str, *, task_threads: int = 1, is_cluster: bool
+        self, client: Any, name: str, *, task_threads: int = 1, folder: str | None = None
     ) -> None:
-        workers, memory = sum(client.nthreads().values()) or 1, _task_memory(client)
-        super().__init__(name, workers, task_threads, is_cluster, False, memory)
+        super().__init__(name, 1, task_threads, is_cluster=folder is None, eager=False)
         self._client, self.input_folder = client, folder
         self._token = uuid.uuid4().hex[:8]  # makes the keys of runs on one cluster distinct
         self.note = partial(_log, self._token)
         self._submitted = self._taken = 0
         self._pending: dict[str, weakref.ref[_Handle]] = {}
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        if not client.nthreads():  # an adaptive cluster starts a worker when there is a task
+            self.gather([self.submit(int, key="wait_for_workers")])
+        self.workers, self.worker_memory = (
+            sum(client.nthreads().values()) or 1,
+            _task_memory(client),
+        )
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit a task to the client."""
@@ -115,11 +121,34 @@ class Cluster(Scheduler):
         """Return a handle. Its result is released when no other task needs it."""
         from distributed import Future
 
+        if isinstance(collection, _Handle):
+            return collection
         if isinstance(collection, Future):
             return _Handle(collection)
         added = _Handle(self._client.compute(collection))
         self._live.add(added)
         return added
+
+    def send(self, value: Any) -> Any:
+        """Send a value to the memory of a worker. It is lost if the worker dies."""
+        (future,) = self._client.scatter([value], hash=False)
+        added = _Handle(future)
+        self._live.add(added)
+        return added
+
+    def keep(self, handle: Any) -> Any:
+        """Return the future of a handle; it stays on the workers after this run."""
+        self._live.discard(handle)
+        return handle.result
+
+    def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function in the process of each worker that has started."""
+        results = self._client.run(function, *arguments, on_error="return")
+        for address, result in results.items():
+            if isinstance(result, MstflowError):
+                raise type(result)(f"{result} (on worker {address})") from result
+            if isinstance(result, BaseException):
+                raise WorkerError(f"worker {address} failed: {result}") from result
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
@@ -208,7 +237,7 @@ def _name(key: str) -> str:
 
 
 def _task_memory(client: Any) -> int | None:
-    """Return a quarter of the worker's memory, divided by its threads: spilling is slow."""
+    """Return the memory of the smallest worker, divided by its threads."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    limits = [w["memory_limit"] // (4 * w["nthreads"]) for w in workers if w["memory_limit"]]
+    limits = [w["memory_limit"] // w["nthreads"] for w in workers if w["memory_limit"]]
     return min(limits, default=None)

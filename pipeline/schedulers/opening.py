@@ -53,8 +53,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                 raise OptionError(f"the client is {choice.status}, not running")
             name = f"distributed ({choice.scheduler.address})"
             _release_thread(stack)
-            folder = _input_folder(stack)
-            cluster = Cluster(choice, folder, name, task_threads=threads or 1, is_cluster=True)
+            cluster = Cluster(choice, name, task_threads=threads or 1)
             stack.callback(cluster.release)
             yield cluster
         elif choice in ("synchronous", "threads"):
@@ -70,7 +69,7 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
                 )
             folder = _input_folder(stack)
             client = local_cluster(threads or processors(), folder, stack)
-            yield Cluster(client, folder, choice, is_cluster=False)
+            yield Cluster(client, choice, folder=folder)
         else:
             raise OptionError(
                 f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 Done = Callable[[str], object] | None
 #: Libraries whose errors mean that the GPU failed; lack of memory is a MemoryError.
 _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
+_SHARED = (
+    "all workers must see the files of a graph, and a checkpoint, under the same absolute paths: "
+    "use a shared folder, copy the files to each host with their times, or pass arrays or Dask "
+    "collections"
+)
 
 
 @dataclass(eq=False)
@@ -39,8 +44,18 @@ class Workers:
     #: Whether tasks run in the calling thread when they are submitted, so that a handle is the
     #: result itself.
     eager: bool = True
-    #: Limit in bytes of each task.
+    #: Bytes of the smallest worker for each of its threads, if workers have a limit.
     worker_memory: int | None = None
+
+    @property
+    def usual_memory(self) -> int | None:
+        """A quarter of a task's share of its worker: the bound of a task if there is no other."""
+        return None if self.worker_memory is None else self.worker_memory // 4
+
+    @property
+    def most_memory(self) -> int | None:
+        """The share of a task of the 80 % of memory from which Dask pauses a worker."""
+        return None if self.worker_memory is None else self.worker_memory * 4 // 5
 
     def sharing(self, partitions: int) -> int:
         """Return the number of tasks that share the memory."""
@@ -54,9 +69,9 @@ class Workers:
 class Scheduler(Workers, ABC):
     """The base of schedulers; by default, tasks run in this process and share its memory."""
 
-    #: Whether results must be in host memory, because they may be sent to other processes.
-    leaves_on_host = False
-    #: A folder for the caller's arrays; None if tasks share the caller's memory.
+    #: Whether tasks run in other processes, so that their fields must be in host memory.
+    is_remote = False
+    #: A folder for the caller's arrays that all of these processes can read; None to send them.
     input_folder: str | None = None
 
     def __post_init__(self) -> None:
@@ -79,6 +94,13 @@ class Scheduler(Workers, ABC):
     def compute(self, collection: Any) -> Any:
         """Return a handle for a Dask collection or future; in this process Dask computes it."""
         return collection
+
+    def send(self, value: Any) -> Any:
+        """Return a handle for a value of the caller, in the memory of a worker."""
+        raise NotImplementedError
+
+    def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function in each process of a cluster; by default, workers share this process."""
 
     def take_notes(self) -> list[Note]:
         """Return the notes since the last call."""
@@ -134,7 +156,9 @@ def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
     if isinstance(error, MstflowError):
         worker = this_worker() if on_cluster else None
         if worker is not None:  # the error may occur only on this worker
-            error.args = (f"{error} (on worker {worker.address})", *error.args[1:])
+            is_hidden = isinstance(error.__cause__, FileNotFoundError | PermissionError)
+            advice = f"; {_SHARED}" if is_hidden else ""
+            error.args = (f"{error} (on worker {worker.address}){advice}", *error.args[1:])
     elif type(error).__module__.partition(".")[0] in _DEVICE_LIBRARIES:
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"
         raise KernelError(message) from error

@@ -1,6 +1,7 @@
 """The memory model: the number of edges that a task can hold within a memory bound.
 
-Sizes are peak bytes per edge or vertex. `docs/scale.md` lists all terms.
+`python -m benchmarks record bounds` compares the model with the peak of real runs. `docs/scale.md`
+lists all terms.
 """
 
 from __future__ import annotations
@@ -14,20 +15,35 @@ from ...graphs.segments import File
 from ...graphs.source import BLOCK_EDGES, EdgeSource
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..schedulers.scheduler import Workers
     from .facts import GraphFacts
 
-#: Bytes of loaded kernels, of Dask if it runs the tasks, and of the blocks of each thread.
-_KERNELS, _DASK, _THREAD = 160_000_000, 40_000_000, 64 * BLOCK_EDGES
+#: Bytes of a process: the modules and kernels that a run loads, by backend, and Dask.
+_LOADED, _DASK = {"numpy": 40_000_000}, 40_000_000
+_KERNELS = 165_000_000
+#: Bytes of the blocks of a thread, per edge of a block.
+_BLOCK_EDGE = 40
 #: Bytes per thread for its tile of a grid, and for the columns that tiles share.
 _TILE = 50_000_000
-#: Bytes per partition that the system's allocator keeps.
-_PARTITION = 5_000_000
 #: Bytes per edge to read a segment that cannot be read in blocks: twice its columns.
 _READ_EDGE = 48
 #: Bytes while rounds run over partitions: per edge (keys and light edges, without the columns), per
 #: vertex (fragments and levels), and per vertex of each partial result that waits to be combined.
 _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
+#: The pool reuses freed blocks at the lowest addresses, so gaps between blocks stay in memory: a
+#: share of all arrays.
+_GAPS = 1 / 16
+#: Bytes while a forest is computed, without the edges and the forest: per edge, per edge and byte of
+#: an index, per vertex, and per vertex and byte of an index. Kruskal's algorithm needs a record of 16 bytes and a
+#: position for each edge; NumPy needs temporary arrays.
+_SOLVING = {"numpy": (24, 2, 11, 5)}
+_SOLVING_COMPILED = (10, 2, 1.5, 1)
+#: With more edges per vertex, light edges are solved first. If all weights are the same, nearly all
+#: edges are light, and are copied: bytes per edge, without the weight.
+_DENSE, _COPIES = 4, {"numpy": 50}
+_COPIES_COMPILED = 30
 #: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
 #: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
 #: scan then fits three times.
@@ -73,6 +89,7 @@ class ScanMemory:
     partitions: int
     split_every: int
     scheduler: Workers
+    backend: str = "numba"
 
     @property
     def tasks(self) -> int:
@@ -90,26 +107,71 @@ class ScanMemory:
     @property
     def least_memory(self) -> int:
         """The smallest number of bytes that all tasks together need."""
-        return self.tasks * self.memory(self._least)
-
-    def terms(self, capacity: int) -> dict[str, int]:
-        """Return the bytes of a task that holds `capacity` edges, by their use."""
-        vertices, several = self.graph.num_vertices, self.partitions > 1
-        forest = min(capacity, vertices)
-        thread = _THREAD + self.graph.at_once * _READ_EDGE
-        return {
-            "kernels": _KERNELS,
-            "Dask": 0 if self.scheduler.eager else _DASK,
-            "blocks": self.scheduler.task_threads * thread,
-            "allocator": self.partitions * _PARTITION if several else 0,
-            "vertices": vertices * self._vertex,
-            "waiting forests": forest * self._waiting_edge,
-            "edges": max(capacity, self._fan * forest) * self._solved_edge,
-        }
+        return self.memory(self._least)
 
     def memory(self, capacity: int) -> int:
-        """Return the bytes of a task that holds `capacity` edges."""
-        return max(sum(self.terms(capacity).values()), self._rounds)
+        """Return the bytes of all tasks that run at once if each holds `capacity` edges.
+
+        On a cluster, return those of one task.
+        """
+        processes = self.tasks if self.scheduler.name == "processes" else 1
+        return processes * self._process + self.tasks * (self._reading + self._arrays(capacity))
+
+    @property
+    def _process(self) -> int:
+        """Bytes of a process without arrays."""
+        loaded = _LOADED.get(self.backend, _KERNELS)
+        return loaded + (0 if self.scheduler.eager else _DASK)
+
+    @property
+    def _reading(self) -> int:
+        """Bytes of the blocks that the threads of a task read."""
+        block = _BLOCK_EDGE * min(BLOCK_EDGES, self._largest)
+        return self.scheduler.task_threads * (block + self.graph.at_once * _READ_EDGE)
+
+    def _arrays(self, capacity: int) -> int:
+        """Return the bytes of the arrays of a task, at the step that needs most."""
+        graph, vertices = self.graph, self.graph.num_vertices
+        steps = [self._rounds, *(self._step(*sizes) for sizes in self._merges(capacity))]
+        # After the first scan, each vertex has a fragment, and a fragment the key of a spoke.
+        labels = vertices * (graph.index + graph.weight) if self.can_rescan else 0
+        return int((1 + _GAPS) * (max(steps) + labels))
+
+    def _step(self, waiting: int, copied: int, solved: int) -> float:
+        """Return the bytes of a step that solves some edges while others wait or are copied."""
+        return (waiting + copied) * self.graph.held_edge + self._solving(solved)
+
+    def _solving(self, edges: int) -> float:
+        """Return the bytes to compute the forest of some edges, with the forest itself."""
+        graph, vertices = self.graph, self.graph.num_vertices
+        edge, edge_index, vertex, vertex_index = _SOLVING.get(self.backend, _SOLVING_COMPILED)
+        edge += edge_index * graph.index
+        if edges > _DENSE * vertices:
+            edge = _COPIES.get(self.backend, _COPIES_COMPILED) + graph.weight
+        forest = min(edges, vertices) * (graph.held_edge + graph.index)
+        return forest + edges * edge + vertices * (vertex + vertex_index * graph.index)
+
+    def _merges(self, capacity: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the edges that wait, are copied and are solved in a scan and in each merge."""
+        vertices, levels = self.graph.num_vertices, list[tuple[int, int]]()
+        most = min(self.graph.num_edges, self.partitions * capacity)
+        if not self.can_rescan:
+            most = self.graph.num_edges
+        first = forest = min(capacity, vertices)
+        results, fan = self.partitions, 1 if self._is_iterated else self.split_every
+        while fan > 1 and results > 1:
+            merged = min(fan, results)
+            levels.append((min(most, merged * forest), (merged - 1) * forest))
+            forest, results = min(vertices, merged * forest), -(-results // fan)
+        if self.can_rescan and not levels:
+            levels.append((first, 0))
+        waiting = sum(results for _, results in levels)
+        if self._is_iterated and not self._spills:
+            waiting = (self._forests - 1) * first
+        yield min(waiting + capacity, most), 0, capacity
+        for inputs, results in levels:
+            waiting -= results
+            yield min(waiting + inputs, most), inputs, inputs
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that each task may hold if all tasks share `memory` bytes.
@@ -125,12 +187,11 @@ class ScanMemory:
             purpose = f"for strategy {self.strategy!r} with {vertices:,} vertices"
             purpose += f" in {parts} partitions" if parts > 1 else ""
             raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
-        room = memory // self.tasks - sum(self.terms(0).values())
-        # The forest of a buffer grows with the buffer until it connects all vertices.
-        held = room // (self._waiting_edge + self._fan * self._solved_edge)
-        if held > vertices:
-            held = (room - vertices * self._waiting_edge) // self._solved_edge
-        return max(self._least, min(wanted, held))
+        low, high = self._least, max(self._least, wanted)
+        while low < high:
+            middle = -(-(low + high) // 2)
+            low, high = (middle, high) if self.memory(middle) <= memory else (low, middle - 1)
+        return low
 
     @property
     def _largest(self) -> int:
@@ -144,9 +205,11 @@ class ScanMemory:
         Without another scan, a forest of n vertices must fit twice. If another scan may follow, a
         quarter of a forest, divided by the number of partitions, is enough.
         """
-        vertices = self.graph.num_vertices
-        wanted = vertices // (4 * self.partitions) if self.can_rescan else 2 * vertices
-        return max(2 * BLOCK_EDGES, min(self._largest, wanted))
+        vertices, parts = self.graph.num_vertices, self.partitions
+        if not self.can_rescan:
+            return min(self._largest, max(2 * BLOCK_EDGES, 2 * vertices))
+        wanted = max(2 * BLOCK_EDGES, vertices // 4) // parts
+        return min(self._largest, max(BLOCK_EDGES // 8, wanted))
 
     @property
     def _is_iterated(self) -> bool:
@@ -156,11 +219,6 @@ class ScanMemory:
     def _spills(self) -> bool:
         """Whether the workers of a cluster spill the forests of all partitions to disk."""
         return self._is_iterated and self.scheduler.is_cluster
-
-    @property
-    def _fan(self) -> int:
-        """The number of results that one task merges."""
-        return 1 if self._is_iterated else min(self.split_every, self.partitions)
 
     @property
     def _results(self) -> int:
@@ -174,49 +232,21 @@ class ScanMemory:
             return 1 if self._spills else -(-self.partitions // self.tasks)
         return self._results
 
-    @property
-    def _waiting_edge(self) -> int:
-        """Bytes per edge of the forests that wait to be merged."""
-        return self._forests * self.graph.held_edge if self.levels and not self._spills else 0
-
-    @cached_property
-    def _solved_edge(self) -> int:
-        """Bytes per edge, held or merged, while the forest is computed.
-
-        Kruskal's algorithm needs keys, and records of 16 bytes. For keys of too many bits it needs
-        two records of key and position instead, and both ends in order. Edges of the forest count
-        with the vertices. An eighth is added for several partitions: a reused block may be larger
-        than needed.
-        """
-        edge = self.graph.held_edge + 2 * self.graph.weight + 16
-        return edge + edge // 8 if self.partitions > 1 else edge
-
-    @property
-    def _vertex(self) -> int:
-        """Bytes per vertex.
-
-        While a forest is computed and ends are replaced by fragments, four arrays are in use, and
-        the pool may hold two more idle blocks. Between scans, a vertex has a fragment, an edge id
-        and the key of a spoke.
-        """
-        index = self.graph.index
-        return 6 * index + (index + 8 + self.graph.weight if self.can_rescan else 0)
-
     @cached_property
     def _rounds(self) -> int:
         """Bytes while rounds run over the forests of all partitions."""
         if not self._is_iterated:
             return 0
-        vertices, terms = self.graph.num_vertices, self.terms(0)
+        vertices = self.graph.num_vertices
         edges = self._forests * min(self._largest, vertices) * (self.graph.held_edge + _ROUND_EDGE)
         fields = vertices * (_ROUND_VERTEX + self._results * _ROUND_MINIMUM)
-        return terms["kernels"] + terms["Dask"] + edges + fields
+        return edges + fields
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:
     """Check that a bound on memory holds the segment that is read as a whole, before it is read."""
     for segment in source.segments:
-        needed = _KERNELS + _THREAD + segment.edges_at_once * _READ_EDGE
+        needed = _KERNELS + _BLOCK_EDGE * BLOCK_EDGES + segment.edges_at_once * _READ_EDGE
         if segment.edges_at_once and memory < needed:
             by = f" by format {segment.format!r}" if isinstance(segment, File) else ""
             purpose = f"to read {segment.origin[0]}, which cannot be read in small blocks{by}"

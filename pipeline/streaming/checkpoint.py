@@ -117,3 +117,26 @@ def open_checkpoint(
         )
     records = path.absolute()
     return lambda task: Record(str(records / f"{task}.npz"))
+
+
+def recorded_partitions(folder: str | os.PathLike[str]) -> int | None:
+    """Return the number of partitions of the run that made a checkpoint, if there is one."""
+    try:
+        return int(json.loads(Path(folder, _IDENTITY).read_text())["partitions"])
+    except (OSError, TypeError, ValueError, KeyError):
+        return None  # `open_checkpoint` finds the error
+
+
+def check_shared(folder: str) -> None:
+    """Check that this worker sees a checkpoint that the caller opened, and can write to it."""
+    draft = Path(folder, _DRAFT.format("probe", uuid.uuid4().hex))
+    try:
+        Path(folder, _IDENTITY).read_bytes()
+        draft.touch()
+        draft.unlink()
+    except OSError as error:
+        raise OptionError(
+            f"{folder}: this worker cannot use the checkpoint: {error.strerror}; checkpoint= must "
+            "be a folder that the caller and all workers see under the same absolute path, such as "
+            "one on a network file system"
+        ) from error

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...graphs.source import BLOCK_EDGES, EdgeSource, as_index
 from ...progress import report_progress
+from ...runtime.memory import pool
 from ...stages.fields import Candidates, Columns, Cut
 from .bounds import FOLD_SHARE, LAST_SHARE
 from .buffer import EdgeBuffer, Selected
@@ -87,6 +88,7 @@ class Scanner:
         self, candidates: Candidates, num_fragments: int, record: Record | None, *, trim: bool
     ) -> Candidates:
         """Return the forest of candidates; with `trim`, without the edges after their cut."""
+        pool().trim()  # the edges need larger blocks than those that the scans have freed
         solver = self.solver.here()
         ops, saved = solver.ops, record and record.load()
         if saved:

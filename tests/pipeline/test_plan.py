@@ -166,8 +166,8 @@ def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, m
 
 def test_workers_memory_reduces_graphs_that_do_not_fit():
     graph = GraphFacts(10**6, 10**9)
-    roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=10**12)
-    tight = replace(roomy, worker_memory=10**9)
+    roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=4 * 10**12)
+    tight = replace(roomy, worker_memory=4 * 10**9)
     kruskal = mstflow.algorithm("kruskal")
     known = Candidates(kruskal)
     options = Options(backend="numpy", strategy="iterate", partitions=4)

@@ -1,0 +1,96 @@
+"""The least memory that mstflow accepts for a graph, and the peak of a run with it.
+
+Every run is a fresh process, and its peak counts from the import of mstflow.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mstflow.__main__ import main
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: The arguments of `mstflow generate` for n vertices and m edges. A grid has n vertices or so.
+FAMILIES = {
+    "random": "random --vertices {n} --edges {m}",
+    "grid": "grid --rows {root} --columns {root} --shuffle-vertices",
+    "path": "chain --vertices {n}",
+    "hub": "star --vertices {n}",
+    "rmat": "rmat --scale {scale} --edges-per-vertex {ratio}",
+    "equal weights": "random --vertices {n} --edges {m} --weights int:1:1",
+}
+
+_PROGRAM = """
+import json, sys
+from pathlib import Path
+import mstflow
+def memory(name):
+    return 1024 * int(Path("/proc/self/status").read_text().split(name)[1].split()[0])
+folder, options = sys.argv[1], json.loads(sys.argv[2])
+before = memory("VmRSS:")
+try:
+    forest = mstflow.minimum_spanning_forest(folder, progress=False, **options)
+except mstflow.errors.MemoryBoundError as error:
+    print(json.dumps({"least": error.needed}))
+else:
+    peak, planned = memory("VmHWM:") - before, forest.report.plan.memory
+    print(json.dumps({"peak": peak, "planned": planned}))
+"""
+
+
+def measure(
+    vertices: Sequence[int],
+    ratios: Sequence[int],
+    families: Sequence[str],
+    cases: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Solve graphs in the least memory.
+
+    Parameters
+    ----------
+    vertices, ratios : sequence of int
+        Numbers of vertices, and of edges per vertex.
+    families : sequence of str
+        Names in `FAMILIES`.
+    cases : sequence of dict
+        Options of `minimum_spanning_forest`.
+
+    Returns
+    -------
+    dict
+        `rows`: for each graph and case, `least`, `planned` and `peak` in bytes.
+    """
+    rows = []
+    for n, ratio, family in itertools.product(vertices, ratios, families):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = str(Path(scratch, "graph"))
+            sizes = {"n": n, "m": ratio * n, "root": int(n**0.5), "ratio": ratio}
+            words = FAMILIES[family].format(**sizes, scale=n.bit_length() - 1).split()
+            main(["generate", *words, "-o", folder, "--quiet"])
+            for case in cases:
+                facts = in_least_memory(folder, case)
+                rows.append({"family": family, "vertices": n, "ratio": ratio, **case, **facts})
+    return {"rows": rows}
+
+
+def in_least_memory(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
+    """Return the least memory for a graph, and the memory of a run with it, planned and peak."""
+    least = _run(folder, {**options, "memory": 1})["least"]
+    return {"least": least, **_run(folder, {**options, "memory": least})}
+
+
+def _run(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
+    command = [sys.executable, "-c", _PROGRAM, folder, json.dumps(options)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    facts: dict[str, int] = json.loads(done.stdout)
+    return facts
