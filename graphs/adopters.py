@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from .libraries.tables import Rows, is_read_once, is_table, tables
 from .names.vertex_names import names_of
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
+
+if TYPE_CHECKING:
+    from .column_names import ColumnNames, Weight
 
 Graph = EdgeList | EdgeSource
 
@@ -174,9 +177,12 @@ def _from_mapping(columns: Any, weight: str | None) -> EdgeList:
     return of_columns(*(columns[name] for name in choose_columns(list(columns), weight).present))
 
 
-def _from_table(table: Any, weight: str | None) -> EdgeList:
+def _from_table(table: Any, weight: Weight) -> EdgeList:
     blocks = list(tables(table, partial(choose_columns, weight=weight)))
-    return arrow_graph(pa.concat_tables(blocks), weight) if blocks else of_columns([], [])
+    if not blocks:
+        return of_columns([], [])
+    names, _ = blocks[0]
+    return arrow_graph(pa.concat_tables([block for _, block in blocks]), names)
 
 
 # Graphs that are streamed.
@@ -187,10 +193,19 @@ def _from_source(source: EdgeSource, weight: str | None) -> EdgeSource:
     return source
 
 
-def stream_table(table: Any, weight: str | None) -> EdgeSource:
+def stream_table(table: Any, weight: Weight) -> EdgeSource:
     """Return a lazy table as a source, which reads its rows in each scan."""
     rows: Any = Rows(table, partial(choose_columns, weight=weight))
-    return _from_chunks(iter(rows) if is_read_once(table) else rows, weight)
+    return EdgeSource((Chunks(iter(rows) if is_read_once(table) else rows, _open_rows),))
+
+
+def _open_rows(rows: tuple[ColumnNames, Any], name: str) -> ArraySegment:
+    names, table = rows
+    try:
+        graph = arrow_graph(table, names)
+    except GraphError as error:
+        raise GraphError(f"{name}: {error}") from error
+    return ArraySegment(graph.u, graph.v, graph.weight)
 
 
 def _are_all(recognises: Callable[[Any], bool]) -> Callable[[Any], bool]:

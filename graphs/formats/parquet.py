@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from ..column_names import Choose
+    from ..column_names import Choose, ColumnNames, Weight
     from ..edge_list import Columns
     from ..places.folders import Keys
     from ..places.url import Place
@@ -64,7 +64,7 @@ def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) ->
 
 def row_groups(
     path: Place,
-    weight: str | None = "weight",
+    weight: Weight = "weight",
     groups: Iterable[int] | None = None,
     keys: Keys = (),
 ) -> Iterator[Columns]:
@@ -95,7 +95,7 @@ def _read(
         yield names, with_keys(file.read_row_group(group, columns=stored), keys)
 
 
-def parquet_source(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeSource:
+def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:
     """Return a Parquet file as a source, reading only its footer."""
     state = FileState.of(path)
     with unchanged(path, state), _opened(path) as file:
@@ -104,7 +104,7 @@ def parquet_source(path: Place, weight: str | None = "weight", keys: Keys = ()) 
         dtypes = {name: arrow_dtype(name, schema.field(name).type) for name in names.present}
         ranges, stated = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
     segments = (
-        RowGroup(path, state, group, names.weight, start, stop - start, keys)
+        RowGroup(path, state, group, names, start, stop - start, keys)
         for group, (start, stop) in enumerate(ranges)
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
@@ -118,7 +118,7 @@ class RowGroup(Segment):
     path: Place
     state: FileState
     group: int
-    weight: str | None
+    columns: ColumnNames
     first_row: int
     num_edges: int = 0
     keys: Keys = ()
@@ -131,7 +131,7 @@ class RowGroup(Segment):
     @property
     def is_weighted(self) -> bool:
         """Whether the file has the column of weights."""
-        return self.weight is not None
+        return self.columns.weight is not None
 
     @property
     def origin(self) -> tuple[str, int]:
@@ -143,12 +143,12 @@ class RowGroup(Segment):
         yield self.num_edges, self._read
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the file, the row group and the name of the weights."""
-        return f"{file_fingerprint(self.path)}[{self.group}] {self.weight} {self.keys}"
+        """Return the fingerprint of the file, the row group and the columns."""
+        return f"{file_fingerprint(self.path)}[{self.group}] {self.columns} {self.keys}"
 
     def _read(self) -> Columns:
         with unchanged(self.path, self.state):
-            return next(row_groups(self.path, self.weight, [self.group], self.keys))
+            return next(row_groups(self.path, self.columns, [self.group], self.keys))
 
 
 def _starts(file: Any) -> list[int]:

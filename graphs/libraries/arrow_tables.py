@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..column_names import Weight
     from ..places.folders import Keys
     from ..places.url import Place
 
@@ -159,7 +160,7 @@ def plain_values(values: Any) -> NDArray[Any]:
     return np.asarray(values) if is_boolean else np.from_dlpack(values)
 
 
-def arrow_graph(table: Any, weight: str | None) -> EdgeList:
+def arrow_graph(table: Any, weight: Weight) -> EdgeList:
     """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns."""
     names = choose_columns(table.column_names, weight).present
     columns = (arrow_values(name, table[name]) for name in names)

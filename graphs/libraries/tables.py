@@ -17,7 +17,7 @@ from . import class_names
 from .pyarrow import pa
 
 if TYPE_CHECKING:
-    from ..column_names import Choose
+    from ..column_names import Choose, ColumnNames
 
 #: Rows of a block of a streamed table.
 _ROWS = 2**20
@@ -100,19 +100,19 @@ def is_read_once(table: Any) -> bool:
     return "pyarrow.RecordBatchReader" in class_names(table)
 
 
-def tables(value: Any, choose: Choose) -> Iterator[Any]:
+def tables(value: Any, choose: Choose) -> Iterator[tuple[ColumnNames, Any]]:
     """Yield the chosen columns of a table in blocks of rows, each a `pyarrow.Table`."""
     try:
         way = _way(value)
         if way is None:
             reader = pa.RecordBatchReader.from_stream(value)
-            names = choose(reader.schema.names).present
+            chosen = choose(reader.schema.names)
             batches: Any = reader if is_lazy(value) else [reader.read_all()]
         else:
-            names = choose(list(way.names(value))).present
-            batches = way.batches(value, names)
+            chosen = choose(list(way.names(value)))
+            batches = way.batches(value, chosen.present)
         for batch in batches:
-            yield _as_table(batch).select(names)
+            yield chosen, _as_table(batch).select(chosen.present)
     except MstflowError:
         raise
     except (pa.ArrowException, ValueError, TypeError) as error:
@@ -124,7 +124,7 @@ def tables(value: Any, choose: Choose) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Rows:
-    """An iterable over blocks of equally many rows of a lazy table, each a `pyarrow.Table`.
+    """An iterable over blocks of equally many rows of a lazy table; see `tables`.
 
     Libraries may divide the same rows differently in each scan.
     """
@@ -132,18 +132,18 @@ class Rows:
     table: Any
     choose: Choose
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[tuple[ColumnNames, Any]]:
         held: list[Any] = []
-        for table in tables(self.table, self.choose):
+        for names, table in tables(self.table, self.choose):
             while len(table):
                 free = _ROWS - sum(map(len, held))
                 held.append(table.slice(0, free))
                 table = table.slice(free)
                 if len(held[-1]) == free:
-                    yield pa.concat_tables(held)
+                    yield names, pa.concat_tables(held)
                     held = []
         if held:
-            yield pa.concat_tables(held)
+            yield names, pa.concat_tables(held)
 
 
 def _way(value: Any) -> _Way | None:

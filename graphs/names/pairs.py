@@ -85,7 +85,7 @@ def _tables(
         for chunk in graph.to_delayed():
             yield from _tables(chunk, choose, format, encoding)
     elif is_table(graph):
-        yield from tables(graph, choose)
+        yield from (table for _, table in tables(graph, choose))
     elif _are_columns(graph):
         columns = [pa.array(column) for column in graph]
         yield pa.table(columns, names=["u", "v", "weight"][: len(columns)])
