@@ -82,6 +82,8 @@ def wanted_columns(columns: Any, weight: Any) -> Any:
         given.append(None if weight == "weight" and are_positions else weight)
     elif weight != "weight":
         raise OptionError("columns= has the column of the weights; leave out weight=")
+    if len(set(given)) < 3:
+        raise OptionError(f"columns must be different columns, not {columns!r}")
     return tuple(given)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from ..errors import GraphError, GraphWarning, OptionError
 from .edge_list import EdgeList
 from .segments import Chunks, Segment
@@ -28,7 +30,8 @@ def renumbered(graph: EdgeList, first_id: Any) -> EdgeList: ...
 def renumbered(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource: ...
 def renumbered(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource:
     """Return a graph with `first_id` subtracted from all vertex ids."""
-    if not isinstance(first_id, int) or isinstance(first_id, bool) or first_id < 0:
+    is_integer = isinstance(first_id, int | np.integer) and not isinstance(first_id, bool)
+    if not is_integer or first_id < 0:
         raise OptionError(f"first_id must be an integer of at least 0, not {first_id!r}")
     if not first_id:
         return graph

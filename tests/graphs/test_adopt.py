@@ -433,6 +433,7 @@ def test_columns_of_numbers_by_name_and_position():
     for columns, message in (
         ((1, 7), "no column at position 7: there are 3"),
         ("km", "columns must be two or three names or positions"),
+        ((1, 1), "columns must be different columns"),
         (("from", "cost"), "expected one column each for from and cost; found km, from, to"),
     ):
         with pytest.raises((GraphError, OptionError), match=message):
