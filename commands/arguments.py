@@ -166,7 +166,12 @@ def completion(parser: argparse.ArgumentParser) -> None:
 def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Add the input files of a graph, their format, and the names of their columns."""
     add = parser.add_argument
-    add("inputs", nargs=nargs, metavar="INPUT", help="files, folders, patterns or URLs that form one graph")
+    add(
+        "inputs",
+        nargs=nargs,
+        metavar="INPUT",
+        help="files, folders, patterns or URLs that form one graph",
+    )
     formats = f"format, if not clear from the file names: {FORMATS}, or the name of a plugin"
     add("--format", metavar="F", help=formats)
     add("--weight", default="weight", metavar="W", help="name of the column of weights")
