@@ -50,9 +50,10 @@ def minimum_spanning_forest(
     Parameters
     ----------
     graph : EdgeList, tuple of columns, path, list of paths, or object of another library
-        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; one or more files that
-        together are one graph (see `mstflow.read`); a sparse matrix of scipy, a graph of networkx
-        or igraph, or a table of pandas, polars, pyarrow or Dask (see `docs/formats.md`). An
+        An edge list; columns ``(u, v)`` or ``(u, v, weight)`` of length m; one or more files,
+        folders, patterns or URLs that together are one graph (see `mstflow.read`); a sparse matrix
+        of scipy, a graph of networkx or igraph, or a table of pandas, polars, pyarrow, DuckDB, Dask
+        or any library that supports Arrow (`docs/formats.md` has a table of all). An
         `EdgeSource`, an iterable of chunks and a list of `dask.delayed` chunks are streamed. A
         chunk is any of these except for files. If the columns are on a GPU, the forest is on the
         same GPU. The graph is never modified.

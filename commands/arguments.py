@@ -167,7 +167,7 @@ def completion(parser: argparse.ArgumentParser) -> None:
 def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Add the input files of a graph, their format, and the names of their columns."""
     add = parser.add_argument
-    inputs = "files or folders that form one graph; - for standard input"
+    inputs = "files, folders, patterns or URLs that form one graph; - for standard input"
     add("inputs", nargs=nargs, metavar="INPUT", help=inputs)
     formats = f"format, if not clear from the file names: {FORMATS}, or the name of a plugin"
     add("--format", metavar="F", help=formats)

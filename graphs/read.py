@@ -40,12 +40,14 @@ def read(
 
     Parameters
     ----------
-    source : path, or sequence of paths
-        Edge ids run through all files, in this order.
+    source : path or URL, or sequence of these
+        Edge ids run through all files, in this order. A folder or a pattern such as
+        ``edges/**/*.parquet`` stands for its files, in natural order: `part.2` is before `part.10`.
+        A URL may be of any file system of fsspec; `fsspec.open(url, **options)` has options.
     format : str, optional
         One of `format_names`. By default it follows from the suffix, or from the content if the
-        suffix is unknown. Text may be compressed: `.gz`, `.xz`, `.bz2`, `.zst`. A folder has the
-        format "npy".
+        suffix is unknown. Text may be compressed: `.gz`, `.xz`, `.bz2`, `.zst`. A folder of
+        `.npy` columns has the format "npy".
     num_vertices : int, optional
         Overrides the number of vertices that the files state.
     weight : str, int or None

@@ -24,6 +24,8 @@ _TABLES = {
     "_delta_log": "a Delta table; pass DeltaTable(path).to_pyarrow_dataset()",
     ".hoodie": "a Hudi table; pass an Arrow table of its reader",
 }
+#: Files of these suffixes always contain something; an empty one is damaged.
+_NEVER_EMPTY = {".parquet", ".parq", ".pq", ".arrow", ".feather", ".ipc", ".npy", ".npz"}
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 #: Suffixes of compressed text.
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
@@ -89,12 +91,19 @@ def _files(place: Place) -> list[Place]:
     """Return the files of edges in a folder, in order; a folder of `.npy` columns counts as one."""
     if not place.is_dir():
         return [place]
-    inside: Sequence[Place] = place.files() if isinstance(place, Url) else list(_walk(place))
+    inside: dict[Place, int | None] = dict(
+        place.files() if isinstance(place, Url) else _walk(place)
+    )
     folders = {name for file in inside for name in _below(place, file)[:-1]}
     for name, table in _TABLES.items():
         if name in folders:
             raise FileFormatError(f"{place}: is {table}")
-    kept = [file for file in inside if not _is_skipped(_below(place, file))]
+    # Libraries write empty text files for partitions without rows.
+    kept = [
+        file
+        for file, size in inside.items()
+        if not _is_skipped(_below(place, file)) and (size != 0 or _kind(file) in _NEVER_EMPTY)
+    ]
     columns = {file.parent for file in kept if file.suffix == ".npy" or file.name == "n.txt"}
     if place in columns:
         return [place]
@@ -110,14 +119,15 @@ def _files(place: Place) -> list[Place]:
     return sorted([*columns, *others], key=lambda file: _natural(_below(place, file)))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder, at any depth."""
+def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Yield the files in a folder, at any depth, with their sizes."""
 
     def fail(error: OSError) -> None:
         raise error
 
     for parent, _, names in os.walk(folder, onerror=fail, followlinks=True):
-        yield from (Path(parent, name) for name in names)
+        for path in (Path(parent, name) for name in names):
+            yield path, path.stat().st_size
 
 
 def _below(folder: Place, file: Place) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 from ...errors import OptionError
 
@@ -114,11 +115,12 @@ class Url:
             names = self.filesystem.ls(self.path, detail=False)
         yield from (Url(self.filesystem, name) for name in names)
 
-    def files(self) -> list[Url]:
-        """Return the files in this folder, at any depth."""
+    def files(self) -> Iterator[tuple[Url, int | None]]:
+        """Yield the files in this folder, at any depth, with their sizes, as far as known."""
         with _os_errors():
             self.filesystem.invalidate_cache(self.path)
-            return [Url(self.filesystem, name) for name in self.filesystem.find(self.path)]
+            found = self.filesystem.find(self.path, detail=True)
+        yield from ((Url(self.filesystem, name), info["size"]) for name, info in found.items())
 
     def matches(self) -> list[Url]:
         """Return the files and folders that match the pattern of this path."""
@@ -206,7 +208,7 @@ def place_of(value: Any) -> Place:
         return Url(value.fs, value.path)
     text = os.fspath(value)
     if not isinstance(value, str) or "://" not in text:
-        return Path(value)
+        return Path(value).expanduser() if text.startswith("~/") else Path(value)
     from fsspec.core import url_to_fs
 
     try:
@@ -214,7 +216,7 @@ def place_of(value: Any) -> Place:
     except (ImportError, ValueError) as error:
         raise OptionError(f"{text}: {error}") from error
     is_local = "file" in filesystem.protocol
-    return Path(path) if is_local else Url(filesystem, path)
+    return Path(unquote(path)) if is_local else Url(filesystem, path)
 
 
 def _is_of_fsspec(value: Any) -> bool:

@@ -97,6 +97,18 @@ def test_integer_ends_in_the_names_of_folders(tmp_path, memory):
         mstflow.read(tmp_path / "csv")
 
 
+def test_empty_parts(tmp_path):
+    written(tmp_path / "csv/0.csv")
+    (tmp_path / "csv/1.csv").touch()  # as Spark writes a partition without rows
+    assert mstflow.read(tmp_path / "csv").num_edges == 3
+    written(tmp_path / "parquet/0.parquet")
+    written(tmp_path / "parquet/1.parquet", TABLE.slice(0, 0))
+    assert mstflow.read(tmp_path / "parquet").num_edges == 3
+    (tmp_path / "parquet/2.parquet").touch()
+    with pytest.raises(FileFormatError, match=r"2\.parquet: is damaged or has another format"):
+        mstflow.read(tmp_path / "parquet")
+
+
 def test_decimal_weights_in_the_names_of_folders(tmp_path):
     for weight in ("0.5", "1e-3", "-2"):
         written(tmp_path / f"weight={weight}/0.parquet", ENDS)
@@ -205,7 +217,8 @@ def test_a_url_is_sent_to_workers_with_its_options():
         ".parquet",
         "places",
     )
-    assert place_of("file:///a/b.csv") == Path("/a/b.csv")
+    assert place_of("file:///a/b%20c.csv") == Path("/a/b c.csv")
+    assert place_of("~/b.csv") == Path.home() / "b.csv"
     assert place_of("a/b") == Path("a/b")
 
 
