@@ -145,7 +145,9 @@ def minimum_spanning_forest(
         progress=progress,
     )
     fields, report, opened = run(chosen, graph, options)
-    columns = tuple(fields["found"][:3]) if "found" in fields else ()
+    columns: tuple[Any, ...] = tuple(fields["found"][:3]) if "found" in fields else ()
+    if "weights" in fields:
+        columns = None, None, fields["weights"][fields["weighed"].argsort()]
     return Forest(fields["forest"], opened, bool(maximum), report, columns)
 
 

@@ -73,7 +73,7 @@ class Plan:
     reason : str
         Why this strategy was chosen.
     advice : str
-        Whether to try a GPU, by a model; empty without CuPy.
+        Whether to persist the chunks of Dask, or to try a GPU, by a model.
     memory, least_memory : int or None
         Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
         a cluster they are for each task, otherwise for all tasks that run at once. None if the
@@ -258,6 +258,9 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     if strategy not in SCANNING:
         pipeline = request.candidates.in_memory(backend, edges)
     advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"
+    advice = suggest_gpu(edges) if advises else ""
+    if graph.is_computed_again:
+        advice = "Dask computes the chunks again for each scan; persist them first"
     unbounded = Plan(
         strategy,
         1 if strategy == "fold" else request.partitions,
@@ -266,7 +269,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
         algorithm=pipeline.name,
         backend=backend,
         capacity=edges,
-        advice=suggest_gpu(edges) if advises else "",
+        advice=advice,
     )
     if strategy == "tiles":
         return _tiled(unbounded, request)

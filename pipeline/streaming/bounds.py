@@ -35,9 +35,9 @@ _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: The pool reuses freed blocks at the lowest addresses, so gaps between blocks stay in memory: a
 #: share of all arrays.
 _GAPS = 1 / 16
-#: Bytes while a forest is computed, without the edges and the forest: per edge, per edge and byte of
-#: an index, per vertex, and per vertex and byte of an index. Kruskal's algorithm needs a record of 16 bytes and a
-#: position for each edge; NumPy needs temporary arrays.
+#: Bytes while a forest is computed, without the edges and the forest: per edge, per edge and byte
+#: of an index, per vertex, and per vertex and byte of an index. Kruskal's algorithm needs a record
+#: of 16 bytes and a position for each edge; NumPy needs temporary arrays.
 _SOLVING = {"numpy": (24, 2, 11, 5)}
 _SOLVING_COMPILED = (10, 2, 1.5, 1)
 #: With more edges per vertex, light edges are solved first. If all weights are the same, nearly all
