@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import mstflow
+from mstflow import stage
 from mstflow.errors import FileFormatError, GraphError, OptionError, WorkerError
 from mstflow.graphs.file_checks import FileState, check_state, with_sample
 from mstflow.pipeline.options import Options
 from mstflow.pipeline.plan import Candidates, Request, plan
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.facts import GraphFacts
+from mstflow.stages.fields import Edges
 
 RANDOM = np.random.default_rng(8)
 N, M = 900, 9000
@@ -134,6 +136,25 @@ def test_a_plan_waits_for_the_first_worker():
         assert forest.report.plan.memory is None or forest.partitions >= 1
         assert client.nthreads()
         assert np.array_equal(forest.edge_ids, EXPECTED)
+
+
+@stage(writes="whole_edges")
+def die(whole_edges: Edges) -> Edges:
+    os._exit(3)
+
+
+def test_arrays_that_a_dead_worker_had_are_lost():
+    from distributed import Client, LocalCluster
+
+    dying = mstflow.algorithm("kruskal").insert_before("join_by_weight", die)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+        pytest.raises(WorkerError, match=r"results were lost: a worker died that had edges of the"),
+    ):
+        mstflow.minimum_spanning_forest(
+            GRAPH, algorithm=dying, scheduler=client, strategy="iterate", partitions=4
+        )
 
 
 def decided(worker_memory, **options):
