@@ -161,7 +161,9 @@ def minimum_spanning_forest(
         progress=progress,
     )
     fields, report, opened = run(chosen, graph, options)
-    known = tuple(fields["found"][:3]) if "found" in fields else ()
+    known: tuple[Any, ...] = tuple(fields["found"][:3]) if "found" in fields else ()
+    if "weights" in fields:
+        known = None, None, fields["weights"][fields["weighed"].argsort()]
     return Forest(fields["forest"], opened, bool(maximum), report, known)
 
 

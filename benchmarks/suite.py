@@ -10,6 +10,7 @@ from mstflow.interop.networkx.info import FUNCTIONS
 from mstflow.pipeline.catalogue.algorithms import NAMES
 
 from . import (
+    bounds,
     clusters,
     estimators,
     files,
@@ -241,6 +242,34 @@ SUITE = {
         {"sizes": [[20_000, 2], [200_000, 2]], "threads": 2, "limit": 40},
         {"sizes": [[2000, 2]], "codes": ["mstflow", "scikit-learn"]},
         usual=False,  # takes minutes
+    ),
+    "bounds": Benchmark(
+        "the least memory= of every family of graphs, and the peak of a run with it",
+        bounds.measure,
+        STREAM,
+        {
+            "vertices": [2_000_000, 8_000_000],
+            "ratios": [2, 8],
+            "families": list(bounds.FAMILIES),
+            "cases": [
+                {"strategy": strategy, "partitions": partitions, "threads": threads}
+                for strategy, partitions in (
+                    ("fold", 1),
+                    ("tree", 2),
+                    ("tree", 16),
+                    ("two-scan", 1),
+                    ("two-scan", 16),
+                )
+                for threads in (1, 2)
+            ],
+        },
+        {
+            "vertices": [300],
+            "ratios": [2],
+            "families": ["random"],
+            "cases": [{"strategy": "fold", "threads": 1}],
+        },
+        usual=False,  # takes an hour
     ),
     "grids": Benchmark(
         "random volumes of up to 512 voxels along each axis, beside Higra",

@@ -54,14 +54,15 @@ class Forest:
         Time and memory of each round and stage; ``report.plan`` has the algorithm, backend,
         scheduler, strategy and number of partitions.
     known : tuple of arrays
-        The columns u, v and weight of the forest, if the graph cannot be read again; else empty.
+        The columns u, v and weight of the forest, if the graph cannot be read again; else empty. If
+        Dask computes the graph, u and v may be None.
     """
 
     edge_ids: NDArray[np.int64]
     graph: EdgeList | EdgeSource
     maximum: bool
     report: Report
-    known: tuple[NDArray[Any], ...] = ()
+    known: tuple[Any, ...] = ()
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class Forest:
         graph: EdgeList | EdgeSource,
         maximum: bool,
         report: Report,
-        known: tuple[NDArray[Any], ...] = (),
+        known: tuple[Any, ...] = (),
     ) -> None:
         values = self.__dict__  # a frozen dataclass assigns by calls, which take longer
         values["edge_ids"], values["graph"], values["maximum"] = edge_ids, graph, maximum
@@ -88,7 +89,7 @@ class Forest:
     @property
     def weight(self) -> NDArray[Any]:
         """Weight of each forest edge, with the graph's dtype."""
-        return self._taken[2]
+        return self.known[2] if self.known else self._taken[2]
 
     @property
     def algorithm(self) -> str:
@@ -490,7 +491,8 @@ class Forest:
 
     @cached_property
     def _taken(self) -> tuple[NDArray[Any], ...]:
-        return self.known or self.graph.take(self.edge_ids)
+        is_known = self.known and self.known[0] is not None
+        return self.known if is_known else self.graph.take(self.edge_ids)
 
     @cached_property
     def _dendrogram(self) -> Dendrogram:

@@ -20,7 +20,7 @@ from ..runtime.team import sharing
 from ..stages.fields import rebuilt
 from .catalogue.strategies import STRATEGIES, from_columns, strategy_flow
 from .execute import execute, forest_ids
-from .partitions import fingerprint_input, num_chunks, sized, split
+from .partitions import fingerprint_input, is_persisted, num_chunks, sized, split
 from .plan import Candidates, Request, plan
 from .points import points_of, run_on_points
 from .schedulers.scheduler import Inline, Scheduler
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 class Run(NamedTuple):
     """The outcome of a run: result fields by name, the report, and the opened graph.
 
-    If the graph can be read only once, the fields include ``found``, the columns of the forest.
+    If the graph can be read only once, the fields include ``found``, the columns of the forest. If
+    Dask computes it, scans include ``weighed`` and ``weights``, ids and weights of the forest.
     """
 
     fields: dict[str, Any]
@@ -146,7 +147,9 @@ def _request(
     if options.checkpoint is not None and options.partitions is None:
         # A run on another number of workers continues the work that a checkpoint holds.
         options = replace(options, partitions=recorded_partitions(options.checkpoint))
-    facts = GraphFacts.of(source, num_chunks(source))
+    count = num_chunks(source)
+    is_computed_again = count > 0 and not is_persisted(source)
+    facts = GraphFacts.of(source, count, is_computed_again=is_computed_again)
     backend = resolve_backend(options.backend, facts.num_edges, on_device=facts.is_on_device)
     if not scheduler.eager:
         return Request(candidates, options, facts, scheduler, backend)
@@ -210,8 +213,12 @@ def _open_records(
 
 def _flow(request: Request, decided: Plan) -> Dataflow:
     """Return the dataflow of a plan."""
-    pipeline = request.pipeline(decided.strategy)
-    flow = strategy_flow(decided.strategy, pipeline, holds_forests=decided.holds_forests)
+    flow = strategy_flow(
+        decided.strategy,
+        request.pipeline(decided.strategy),
+        holds_forests=decided.holds_forests,
+        weighs=request.graph.num_chunks > 0,  # Dask would compute the chunks once more
+    )
     return replace(flow, result=("forest", "found")) if request.graph.is_read_once else flow
 
 

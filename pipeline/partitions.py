@@ -6,6 +6,7 @@ Chunks that Dask computes are inputs of tasks: each task runs on a worker that h
 from __future__ import annotations
 
 import itertools
+import sys
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -85,6 +86,12 @@ def num_chunks(source: EdgeSource) -> int:
     """Return the number of chunks that Dask computes; 0 if the source has other segments too."""
     count = len(chunks_of(source))
     return count if count == len(source.segments) else 0
+
+
+def is_persisted(source: EdgeSource) -> bool:
+    """Return whether Dask has computed all of its chunks, or is computing them."""
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and all(map(distributed.futures_of, chunks_of(source)))
 
 
 def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:

@@ -70,7 +70,7 @@ class Plan:
     reason : str
         Why this strategy was chosen.
     advice : str
-        Whether to try a GPU, by a model; empty without CuPy.
+        Whether to persist the chunks of Dask, or to try a GPU, by a model.
     memory, least_memory : int or None
         Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
         a cluster they are for each task, otherwise for all tasks that run at once. None if the
@@ -260,6 +260,9 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     _check_strategy(request, strategy)
     backend, pipeline = request.backend, request.pipeline(strategy)
     advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"
+    advice = suggest_gpu(edges) if advises else ""
+    if graph.is_computed_again:
+        advice = "Dask computes the chunks again for each scan; persist them first"
     unbounded = Plan(
         strategy,
         1 if STRATEGIES[strategy].is_single else request.partitions,
@@ -268,7 +271,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
         algorithm=pipeline.name,
         backend=backend,
         capacity=edges,
-        advice=suggest_gpu(edges) if advises else "",
+        advice=advice,
     )
     if strategy == "tiles":
         return _tiled(unbounded, request)

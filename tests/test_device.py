@@ -457,7 +457,7 @@ def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
     for module in ("bounds", "scan"):
         monkeypatch.setattr(f"mstflow.pipeline.streaming.{module}.BLOCK_EDGES", 5000)
     monkeypatch.setattr("mstflow.pipeline.streaming.bounds._KERNELS", 0)
-    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._THREAD", 0)
+    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._BLOCK_EDGE", 0)
     size = 100_000
     u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
     graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))

@@ -15,6 +15,7 @@ is `edges`; a strategy is a `Dataflow` whose input is the graph.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -80,32 +81,40 @@ _SCANNED = {
     "num_partitions": _COUNT,
     "labels": FieldState(Field("", "index", optional=True)),  # None before the first scan
     "limit": FieldState(Field("", "limit", optional=True)),
+    "weighed": FieldState(Field("", "index", optional=True)),
+    "weights": FieldState(Field("", "weight", optional=True)),
 }
 
 
 def _scanning(name: str, summary: str, *steps: Step) -> Dataflow:
     """Return a strategy that consists of scans."""
     steps = (scan.start_scans, *steps, fragments.sort_forest_ids)
-    first = {"labels": None, "limit": None}
+    first = dict.fromkeys(("labels", "limit", "weighed", "weights"))
     return Dataflow(name, steps, _SCANNED, ("forest",), summary, first)
 
 
-fold = _scanning(
-    "fold",
-    "read the edges block by block, and replace a full buffer by its forest",
-    *_SCAN,
-)
+def _strategies(*also: Stage) -> dict[str, Dataflow]:
+    """Return the strategies that scan, with further stages after each scan."""
+    one_scan = (*_SCAN, *also)
+    fold = "read the edges block by block, and replace a full buffer by its forest"
+    tree = "compute the forest of each partition, and merge these forests"
+    two_scan = "scan for the lightest edges, then for edges that join two fragments"
+    again = (scan.join_fragments, scan.raise_limit, *one_scan)
+    scans = (scan.sample_weights, scan.choose_limit, *one_scan)
+    flows = (
+        _scanning("fold", fold, *one_scan),
+        _scanning("tree", tree, *one_scan),
+        _scanning("two-scan", two_scan, *scans, Loop(*again, until=scan.nothing_left_out)),
+    )
+    return {flow.name: flow for flow in flows}
 
-tree = _scanning("tree", "compute the forest of each partition, and merge these forests", *_SCAN)
 
-two_scan = _scanning(
-    "two-scan",
-    "scan for the lightest edges, then for edges that join two fragments",
-    scan.sample_weights,
-    scan.choose_limit,
-    *_SCAN,
-    Loop(scan.join_fragments, scan.raise_limit, *_SCAN, until=scan.nothing_left_out),
-)
+_SCANNING = _strategies()
+#: The same strategies, which also return the ids and weights of the forest.
+_WEIGHING = {
+    name: replace(flow, result=("forest", "weighed", "weights"))
+    for name, flow in _strategies(scan.collect_weights).items()
+}
 
 
 class Strategy(NamedTuple):
@@ -137,9 +146,9 @@ STRATEGIES = {
         is_bounded=False,
         gives_fields=True,
     ),
-    "fold": Strategy(fold, is_single=True),
-    "tree": Strategy(tree),
-    "two-scan": Strategy(two_scan, rescans=True),
+    "fold": Strategy(_SCANNING["fold"], is_single=True),
+    "tree": Strategy(_SCANNING["tree"]),
+    "two-scan": Strategy(_SCANNING["two-scan"], rescans=True),
     "iterate": Strategy("load the edges, and run {} on all partitions", gives_fields=True),
     "tiles": Strategy(
         "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
@@ -165,15 +174,20 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
     return _extended(pipeline, pipeline.name, pipeline.summary, "columns", _COMPUTE_KEYS)
 
 
-def strategy_flow(strategy: str, pipeline: Dataflow, *, holds_forests: bool = False) -> Dataflow:
-    """Return a strategy; if it loads the partitions, it then runs the pipeline on them."""
+def strategy_flow(
+    strategy: str, pipeline: Dataflow, *, holds_forests: bool = False, weighs: bool = False
+) -> Dataflow:
+    """Return a strategy; if it loads the partitions, it then runs the pipeline on them.
+
+    If it scans and `weighs`, it also returns the ids and weights of the forest, unsorted.
+    """
     if strategy not in STRATEGIES:
         raise OptionError(
             f"strategy {strategy!r} is not known; choose from: {', '.join(STRATEGIES)}"
         )
     flow = STRATEGIES[strategy].flow
     if isinstance(flow, Dataflow):
-        return flow
+        return _WEIGHING[strategy] if weighs else flow
     first = _TILES if strategy == "tiles" else _LOAD_FORESTS if holds_forests else _LOAD
     return _extended(pipeline, strategy, flow.format(pipeline.name), "source", first)
 

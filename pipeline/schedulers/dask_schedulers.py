@@ -6,6 +6,7 @@ import contextlib
 import pickle
 import uuid
 import weakref
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -165,6 +166,12 @@ class Cluster(Scheduler):
                 return list(self._client.gather([handle.result for handle in handles]))
         except KilledWorker as error:
             raise WorkerError(f"a worker died: {error}") from error
+        except CancelledError as error:
+            raise WorkerError(
+                "results were lost: a worker died that had edges of the caller's arrays, or the "
+                "cluster was restarted; repeat the call, or put the graph into files that all "
+                "workers see"
+            ) from error
         except NoWorkerError as error:
             raise WorkerError(f"all workers have ended: {error}") from error
 

@@ -35,9 +35,9 @@ _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: The pool reuses freed blocks at the lowest addresses, so gaps between blocks stay in memory: a
 #: share of all arrays.
 _GAPS = 1 / 16
-#: Bytes while a forest is computed, without the edges and the forest: per edge, per edge and byte of
-#: an index, per vertex, and per vertex and byte of an index. Kruskal's algorithm needs a record of 16 bytes and a
-#: position for each edge; NumPy needs temporary arrays.
+#: Bytes while a forest is computed, without the edges and the forest: per edge, per edge and byte
+#: of an index, per vertex, and per vertex and byte of an index. Kruskal's algorithm needs a record
+#: of 16 bytes and a position for each edge; NumPy needs temporary arrays.
 _SOLVING = {"numpy": (24, 2, 11, 5)}
 _SOLVING_COMPILED = (10, 2, 1.5, 1)
 #: With more edges per vertex, light edges are solved first. If all weights are the same, nearly all
@@ -138,8 +138,8 @@ class ScanMemory:
         return int((1 + _GAPS) * (max(steps) + labels))
 
     def _step(self, waiting: int, copied: int, solved: int) -> float:
-        """Return the bytes of a step that solves some edges while others wait or are copied."""
-        return (waiting + copied) * self.graph.held_edge + self._solving(solved)
+        """Return the bytes of a step that solves some edges beside others and copies."""
+        return waiting * self.graph.held_edge + copied + self._solving(solved)
 
     def _solving(self, edges: int) -> float:
         """Return the bytes to compute the forest of some edges, with the forest itself."""
@@ -152,7 +152,10 @@ class ScanMemory:
         return forest + edges * edge + vertices * (vertex + vertex_index * graph.index)
 
     def _merges(self, capacity: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the edges that wait, are copied and are solved in a scan and in each merge."""
+        """Yield the edges that wait, the bytes of copies, and the edges that are solved.
+
+        The first step is a scan, and the others are merges.
+        """
         vertices, levels = self.graph.num_vertices, list[tuple[int, int]]()
         most = min(self.graph.num_edges, self.partitions * capacity)
         if not self.can_rescan:
@@ -169,9 +172,11 @@ class ScanMemory:
         if self._is_iterated and not self._spills:
             waiting = (self._forests - 1) * first
         yield min(waiting + capacity, most), 0, capacity
+        # Edges of several partitions are concatenated; of those of one, only the ends are copied.
+        copy = self.graph.held_edge if self.partitions > 1 else 2 * self.graph.index
         for inputs, results in levels:
             waiting -= results
-            yield min(waiting + inputs, most), inputs, inputs
+            yield min(waiting + inputs, most), inputs * copy, inputs
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that each task may hold if all tasks share `memory` bytes.

@@ -33,9 +33,13 @@ class GraphFacts:
     tiles_leave: int | None = None
     #: Number of chunks that Dask computes; 0 for other graphs.
     num_chunks: int = 0
+    #: Whether every read computes these chunks again.
+    is_computed_again: bool = False
 
     @classmethod
-    def of(cls, source: EdgeSource, num_chunks: int = 0) -> Self:
+    def of(
+        cls, source: EdgeSource, num_chunks: int = 0, *, is_computed_again: bool = False
+    ) -> Self:
         """Return the facts about a source; an iterator may have any number of edges."""
         return cls(
             source.num_vertices or 0,
@@ -47,6 +51,7 @@ class GraphFacts:
             source.is_on_device,
             source.tiles_leave,
             num_chunks,
+            is_computed_again,
         )
 
     @property

@@ -94,8 +94,10 @@ class Scanner:
         if saved:
             edges = Columns(*map(ops.asarray, saved[0]))
         else:
-            columns = zip(*candidates.edges, strict=True)
-            edges = Columns(*(ops.concat(list(parts)) for parts in columns))
+            u, v, *others = zip(*candidates.edges, strict=True)
+            ends = (ops.concat(list(parts)) for parts in (u, v))  # copies, which may be overwritten
+            joined = (parts[0] if len(parts) == 1 else ops.concat(list(parts)) for parts in others)
+            edges = Columns(*ends, *joined)
             if trim and candidates.cut:
                 edges = solver.up_to(candidates.cut, edges)
             edges = solver.forest(edges, num_fragments)

@@ -114,6 +114,16 @@ def collect_forest(found: Columns) -> Chosen:
     return found.edge_id
 
 
+@stage(writes=("weighed", "weights"))
+def collect_weights(
+    ops: ArrayModule, found: Columns, weighed: Index | None, weights: Weights | None
+) -> tuple[Index, Weights]:
+    """Add the ids and weights of the edges that a scan found to those of earlier scans."""
+    if weighed is None:
+        return found.edge_id, found.weight
+    return ops.concat([weighed, found.edge_id]), ops.concat([weights, found.weight])
+
+
 @stage(writes=("labels", "num_fragments", "num_scans"))
 def join_fragments(
     ops: ArrayModule,

@@ -1,0 +1,36 @@
+"""A run takes no more memory than its plan states, and not much less."""
+
+import numpy as np
+import pytest
+
+from benchmarks import bounds
+from mstflow.pipeline.schedulers.scheduler import Workers
+from mstflow.pipeline.streaming.bounds import ScanMemory
+from mstflow.pipeline.streaming.facts import GraphFacts
+
+N = 600_000
+CASES = [
+    {"strategy": "two-scan", "threads": 1},
+    {"strategy": "fold", "threads": 2},
+    {"strategy": "tree", "partitions": 16, "threads": 1},
+]
+
+
+@pytest.mark.parametrize("family", ["random", "path", "equal weights"])
+def test_the_least_memory_is_just_enough(family):
+    rows = bounds.measure([N], [4], [family], [{"backend": "numba", **case} for case in CASES])
+    for row in rows["rows"]:
+        assert row["peak"] <= row["planned"] == row["least"], row
+        assert row["least"] <= 1.35 * row["peak"], row  # the kernels are most of it
+
+
+def test_little_graphs_on_many_threads_need_little(tmp_path):
+    graph = GraphFacts(2, 69, 8)
+    workers = Workers("threads", 8, eager=False)
+    assert ScanMemory(graph, "two-scan", 16, 4, workers, "numpy").least_memory < 10**8
+    assert ScanMemory(graph, "two-scan", 16, 4, workers, "numba").least_memory < 3 * 10**8
+    for name, dtype in {"u": np.int32, "v": np.int32, "w": np.float32}.items():
+        np.save(tmp_path / f"{name}.npy", np.arange(69).astype(dtype) % 2)
+    case = {"strategy": "two-scan", "partitions": 16, "threads": 8, "scheduler": "threads"}
+    facts = bounds.in_least_memory(str(tmp_path), case)
+    assert facts["peak"] <= facts["least"]
