@@ -118,7 +118,7 @@ def find_neighbors(
     distances, neighbors = np.empty((_MOST, k)), np.empty((_MOST, k), np.int64)
     limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
     stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
-    size = space.size
+    size, inside = space.size, np.int64(-2)  # no node has this label
     for leaf in range(start, stop):
         own = first_place(space, leaf, space.depth)
         count = first_place(space, leaf + 1, space.depth) - own
@@ -130,7 +130,7 @@ def find_neighbors(
         largest = np.inf
         while True:
             near, top = _next_leaf(
-                space, boxes, label, least, -2, 0.0, largest, coordinates, own, size, count, limits,
+                space, boxes, label, least, inside, 0.0, largest, coordinates, own, size, count, limits,
                 lengths, box, stack, gaps, top,
             )  # fmt: skip
             if near < 0:
@@ -256,7 +256,7 @@ def search_outside(
                 active[rest] = i
                 rest += 1
         while rest > 0:
-            own, count, left = fragment[active[0]], 0, 0
+            own, count, left = np.int64(fragment[active[0]]), 0, 0
             for i in range(rest):
                 place = active[i]
                 if fragment[place] == own:
