@@ -8,6 +8,7 @@ import numpy as np
 
 from ....runtime.kernels import plain
 from ....runtime.memory import empty
+from ....runtime.sizes import sizes
 from ...points import Lightest, Points, Tree
 from ..base import BaseArrays
 from . import search, tree
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-
-#: The number of points of a piece, which a thread processes before it takes the next one. The
-#: points of a subtree of this size fit in the cache while it is built.
-_PIECE = 2**14
 
 
 class PointArrays(BaseArrays):
@@ -43,7 +40,7 @@ class PointArrays(BaseArrays):
         size, axes = len(points.ids), points.num_axes
         rows = np.array(points.coordinates, order="C")
         ids = np.array(points.ids, self.index_dtype(points.num_ids))
-        top = max(0, min(depth, (size // _PIECE).bit_length()))
+        top = max(0, min(depth, (size // sizes().points_of_piece).bit_length()))
         for level in range(top):
             self._in_pieces(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
         self._in_pieces(tree.split_nodes, 2**top, size, top, depth, rows, ids, axes)
@@ -116,7 +113,7 @@ class PointArrays(BaseArrays):
 
         Between pieces, the calling thread returns to Python, so the user can interrupt it.
         """
-        step = max(1, _PIECE // max(1, each))
+        step = max(1, sizes().points_of_piece // max(1, each))
         pieces = iter(range(0, length, step))
 
         def work() -> None:

@@ -130,8 +130,8 @@ def find_neighbors(
         largest = np.inf
         while True:
             near, top = _next_leaf(
-                space, boxes, label, least, inside, 0.0, largest, coordinates, own, size, count, limits,
-                lengths, box, stack, gaps, top,
+                space, boxes, label, least, inside, 0.0, largest, coordinates, own, size, count,
+                limits, lengths, box, stack, gaps, top,
             )  # fmt: skip
             if near < 0:
                 break
@@ -212,12 +212,12 @@ def bound_fragments(
                 else:
                     bound[i] = max(bound[i], min(best, max(reach[i], core[i])))
                 lightest[own] = min(lightest[own], best)
-        j = i - 1
-        if i == 0 or fragment[j] == own or (nearest[i] < size and nearest[j] < size):
+        before = i - 1
+        if i == 0 or fragment[before] == own or (nearest[i] < size and nearest[before] < size):
             continue
-        other, weight = fragment[j], max(core[i], core[j])
+        other, weight = fragment[before], max(core[i], core[before])
         if weight < max(lightest[own], lightest[other]):
-            distance = distance_of(space, length_between(space, coordinates, i, j))
+            distance = distance_of(space, length_between(space, coordinates, i, before))
             weight = max(weight, distance)
             lightest[own] = min(lightest[own], weight)
             lightest[other] = min(lightest[other], weight)
