@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
 from ..stages.declare import current_name
-from ..stages.fields import ANYTHING, COLUMNS, EDGES, Field
+from ..stages.fields import COLUMNS, EDGES, Field
 from .catalogue.strategies import OF_EVERY_RUN, SHARED
 from .dataflow import Dataflow, FieldState
 from .engine import run
@@ -27,7 +27,7 @@ INPUTS = {
     "columns": FieldState(COLUMNS, in_partitions=True),
     "edges": FieldState(EDGES, in_partitions=True),
     "weight_order": FieldState(Field("", "weight order")),
-    "points": FieldState(ANYTHING),  # of graphs of `mstflow.points`, instead of edges
+    "points": FieldState(Field("", "points")),  # of graphs of `mstflow.points`, instead of edges
     "core_samples": FieldState(Field("", "count")),
     **SHARED,
 }

@@ -12,6 +12,7 @@ from ..primitives import Backend, resolve_backend
 from ..primitives.points import Points
 from ..runtime.device import host_array
 from ..runtime.memory import keeping_blocks
+from ..runtime.sizes import sizes
 from ..stages import fragments
 from .dataflow import Dataflow
 from .execute import execute, forest_ids
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 #: Bytes for each point, and for each of its coordinates, that a run may take at its peak.
 _POINT, _COORDINATE = 150, 24
-#: The number of edges per point whose solution takes as long; "auto" chooses kernels by it.
-_EDGES = 800
 
 
 def points_of(graph: EdgeSource) -> PointSegment | None:
@@ -49,7 +48,7 @@ def run_on_points(
     needed = count * (_POINT + _COORDINATE * axes)
     if options.bound is not None and options.bound < needed:
         raise MemoryBoundError.of(options.bound, needed, f"for {count:,} points")
-    name = resolve_backend(options.backend, _EDGES * count)
+    name = resolve_backend(options.backend, sizes().edges_per_point * count)
     ids = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)
     points = Points(segment.rows.ravel(), ids, count, axes, segment.metric, segment.dtype)
     steps = (*pipeline.steps, fragments.sort_forest_ids)

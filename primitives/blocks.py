@@ -18,14 +18,12 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..runtime.distances import METRICS, ROOT, SAME, SQUARES, Metric, distance_block
+from ..runtime.sizes import sizes
 
 if TYPE_CHECKING:
     from .points import Points
 
 Array = Any
-
-#: The number of distances in a block.
-BLOCK = 2**20
 
 
 class Screen(NamedTuple):
@@ -118,7 +116,7 @@ class Blocks(Protocol):
         weight = self.full(count * k, math.inf, dtype="float64")
         neighbor = self.full(count * k, size, dtype=self.index_dtype(size))
         screen = screen_of(self, points) if uses_products(points) else None
-        step = max(1, BLOCK // max(1, size))
+        step = max(1, sizes().block // max(1, size))
         for start in range(0, count, step):
             own = sought[start : start + step]
             lower = _lower_bounds(self, points, screen, own)
@@ -178,7 +176,7 @@ class Blocks(Protocol):
         weight = self.full(count * count, math.inf, dtype="float64")
         edge_id = self.full(count * count, none, dtype="int64")
         screen = screen_of(self, points) if uses_products(points) else None
-        step = max(1, BLOCK // max(1, size))
+        step = max(1, sizes().block // max(1, size))
         position = self.arange(size, dtype=self.index_dtype(size))
         for start in range(0, size, step):
             own = position[start : start + step]

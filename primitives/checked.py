@@ -241,6 +241,58 @@ def _check_range_max(name: str, table: Any, first: Any, last: Any) -> None:
         raise PrimitiveError(message)
 
 
+def _check_points(name: str, points: Any, *_: Any) -> None:
+    _places(name, "ids", points.ids, points.num_ids)
+    _dtype(name, "coordinates", points.coordinates, "f", "floats")
+    wanted = len(points.ids) * points.num_axes
+    if len(points.coordinates) != wanted:
+        message = f"{name}: coordinates have length {len(points.coordinates)}, not {wanted}"
+        raise PrimitiveError(message)
+
+
+def _check_point_distances(name: str, points: Any, u: Any, v: Any) -> None:
+    _check_points(name, points)
+    _check_join_in_order(name, u, v, len(points.ids))
+
+
+def _check_build_tree(name: str, points: Any, depth: int) -> None:
+    _check_points(name, points)
+    if depth < 0 or (depth and 2**depth > len(points.ids)):
+        message = f"{name}: depth is {depth}, but there are {len(points.ids)} points"
+        raise PrimitiveError(message)
+
+
+def _check_neighbors(name: str, tree: Any, boxes: Any, k: int, rank: int) -> None:
+    _check_points(name, tree)
+    if not (1 <= k < len(tree.ids) and 0 <= rank <= k):
+        message = f"{name}: k is {k} and rank {rank}, but there are {len(tree.ids)} points"
+        raise PrimitiveError(message)
+
+
+def _check_fragments(name: str, points: Any, core: Any, fragment: Any, count: int) -> None:
+    _check_points(name, points)
+    _places(name, "fragment", fragment, count)
+    _same_length(name, ids=points.ids, core=core, fragment=fragment)
+
+
+def _check_outside(
+    name: str, tree: Any, boxes: Any, core: Any, reach: Any, neighbor: Any, fragment: Any,
+    count: int, nearest: Any, bound: Any,
+) -> None:  # fmt: skip
+    _check_fragments(name, tree, core, fragment, count)
+    _same_length(name, fragment=fragment, reach=reach, nearest=nearest, bound=bound)
+    _places(name, "neighbor", neighbor, len(fragment))
+    _places(name, "nearest", nearest, len(fragment) + 1)
+
+
+def _check_sought(name: str, points: Any, core: Any, fragment: Any, sought: Any, k: int) -> None:
+    _check_fragments(name, points, core, fragment, len(fragment))
+    _places(name, "sought", sought, len(fragment))
+    if bool((sought[1:] <= sought[:-1]).any()) or k < 1:
+        message = f"{name}: sought must ascend, and k must be at least 1"
+        raise PrimitiveError(message)
+
+
 CHECKS: dict[str, Callable[..., None]] = {
     "segmented_reduce": _check_segments,
     "segmented_argmin": _check_segments,
@@ -269,4 +321,12 @@ CHECKS: dict[str, Callable[..., None]] = {
     "pointer_jump": _check_pointer_jump,
     "path_sums": _check_path_sums,
     "range_max": _check_range_max,
+    "count_equal": _check_points,
+    "point_distances": _check_point_distances,
+    "build_tree": _check_build_tree,
+    "bound_nodes": _check_points,
+    "nearest_neighbors": _check_neighbors,
+    "nearest_outside": _check_outside,
+    "nearest_in_blocks": _check_sought,
+    "lightest_between": _check_fragments,
 }

@@ -69,7 +69,7 @@ class Tree(NamedTuple):
     Attributes
     ----------
     coordinates : float64 array of length n d
-        Leaf by leaf; those of a leaf axis by axis.
+        Axis by axis.
     ids : index array of length n
         The id of the point at each place.
     depth : int
@@ -185,7 +185,6 @@ class Proximity(Protocol):
         """
         size, index = len(points.ids), self.index_dtype(len(points.ids))
         columns = [points.coordinates[axis :: points.num_axes] for axis in range(points.num_axes)]
-        place = self.arange(size, dtype=index)
         node = self.full(size, 0, dtype=index)
         for level in range(depth):
             count = 2**level
@@ -205,14 +204,7 @@ class Proximity(Protocol):
             )
             node = self.scatter(order, child, size, 0, dtype=index)
         order = self.asarray(self.argsort(node), index)
-        starts = self.asarray(_starts(size, depth, range(2**depth)), index)
-        lengths = starts[1:] - starts[:-1]
-        leaf = self.segmented_broadcast(starts[:-1], starts)
-        length = self.segmented_broadcast(lengths, starts)
-        coordinates = self.empty(size * points.num_axes, "float64")
-        for axis, column in enumerate(columns):
-            slot = self.asarray(leaf, "int64") * points.num_axes + axis * length + (place - leaf)
-            coordinates[slot] = self.gather(column, order)
+        coordinates = self.concat([self.gather(column, order) for column in columns])
         return Tree(coordinates, self.gather(points.ids, order), *points[2:], depth)
 
     def bound_nodes(self: Any, tree: Tree, /) -> Array:
@@ -224,7 +216,7 @@ class Proximity(Protocol):
             For each node, from position 1 on, the lowest coordinate on each axis, then the highest
             ones. The first 2 d values are 0.
         """
-        size, axes, columns = len(tree.ids), tree.num_axes, _columns(self, tree)
+        size, axes, columns = len(tree.ids), tree.num_axes, _columns(tree)
         boxes = self.full(4 * 2**tree.depth * axes, 0.0, dtype="float64")
         for level in range(tree.depth + 1):
             starts = self.asarray(_starts(size, level, range(2**level)), self.index_dtype(size))
@@ -259,7 +251,7 @@ class Proximity(Protocol):
         neighbor : index array of length n k
             The places of the neighbors of each place, ascending by distance and then by id.
         """
-        size, columns = len(tree.ids), _columns(self, tree)
+        size, columns = len(tree.ids), _columns(tree)
         place = self.arange(size, dtype=self.index_dtype(size))
         none = (math.inf, tree.num_ids, size)
         found = [
@@ -323,7 +315,7 @@ class Proximity(Protocol):
             This definition finds the nearest point of every point. Searches stop when the edge of a
             point cannot be the lightest of its fragment.
         """
-        size, columns = len(tree.ids), _columns(self, tree)
+        size, columns = len(tree.ids), _columns(tree)
         place = self.arange(size, dtype=self.index_dtype(size))
         weight, near, nearest = (
             self.full(size, value, dtype)
@@ -370,14 +362,10 @@ def _point_columns(ops: Any, points: Points, index: Array) -> list[Array]:
     return [ops.gather(points.coordinates[axis :: points.num_axes], index) for axis in axes]
 
 
-def _columns(ops: Any, tree: Tree) -> list[Array]:
+def _columns(tree: Tree) -> list[Array]:
     """Return the coordinates of all places, one array for each axis."""
     size = len(tree.ids)
-    starts = ops.asarray(_starts(size, tree.depth, range(2**tree.depth)), "int64")
-    leaf = ops.segmented_broadcast(starts[:-1], starts)
-    length = ops.segmented_broadcast(starts[1:] - starts[:-1], starts)
-    first = leaf * tree.num_axes + (ops.arange(size, dtype="int64") - leaf)
-    return [ops.gather(tree.coordinates, first + axis * length) for axis in range(tree.num_axes)]
+    return [tree.coordinates[axis * size : (axis + 1) * size] for axis in range(tree.num_axes)]
 
 
 def _starts(size: int, level: int, nodes: range) -> list[int]:

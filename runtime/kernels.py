@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy", "nogil": True}
+_OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy"}
 
 #: The distance in elements at which loops prefetch.
 AHEAD = 16
@@ -27,16 +28,17 @@ LINE = np.uint64(8)
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
 
-#: Decorator of functions that only kernels call.
-helper = njit(**_OPTIONS)
+#: Decorator of functions that only kernels call. Unlike `njit`, it compiles no interface to Python,
+#: and no further version for arguments that are literals.
+helper = register_jitable(**_OPTIONS)
 
 
 def kernel(function: Any) -> Any:
     """Decorate a loop that Python calls: compile it without the GIL, and cache the result."""
     try:
-        return njit(cache=True, **_OPTIONS)(function)
+        return njit(cache=True, nogil=True, **_OPTIONS)(function)
     except RuntimeError:  # no folder can be written, as in a read-only container
-        return helper(function)
+        return njit(nogil=True, **_OPTIONS)(function)
 
 
 def is_cached(function: Any) -> bool:

@@ -65,6 +65,19 @@ class Sizes:
     copied_to_device: int = 2**23
     #: Bytes of the labels at a threshold, up to which they stay in memory while a table is written.
     labels_in_memory: int = 2**23
+    #: Edges per point whose solution takes as long as the tree of the points.
+    edges_per_point: int = 800
+    #: Points of a piece, which a thread processes before it takes the next one. The points of a
+    #: subtree of this size fit in the cache while it is built.
+    points_of_piece: int = 2**14
+    #: Distances of a block that NumPy compares.
+    block: int = 2**20
+    #: The rows and columns of a block that kernels compare. Threads of a BLAS library wait for each
+    #: other at the end of each product, so small products take several times as long.
+    block_rows: int = 512
+    block_columns: int = 8192
+    #: The number of candidates of a point beyond those of its core distance.
+    spare_candidates: int = 8
 
 
 _sizes: ContextVar[Sizes] = ContextVar("sizes", default=Sizes())  # noqa: B039  # frozen

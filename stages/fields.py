@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args
 
+from ..primitives.points import Points, Tree
 from ..primitives.weight_order import WeightOrder
 
 
@@ -86,6 +87,33 @@ class Candidates(NamedTuple):
     is_forest: bool
 
 
+class Neighbors(NamedTuple):
+    """The nearest points of each point, outside the fragment that it had when they were found.
+
+    Attributes
+    ----------
+    weight : float64 array of length n k
+        The weights of the edges to these points, those of one point after those of another.
+        Infinity if there are fewer than k points outside.
+    neighbor : index array of length n k
+        Their positions, in the order of (weight, position); n if there are fewer.
+    reach, last : arrays of length n
+        No edge to another point outside precedes the weight `reach` and the position `last`.
+    """
+
+    weight: Any
+    neighbor: Any
+    reach: Any
+    last: Any
+
+
+class Copies(NamedTuple):
+    """The ids of points that were dropped, and the id of the first point that equals each."""
+
+    copy: Any
+    first: Any
+
+
 #: The kinds of arrays, with the kinds of their dtypes.
 _ARRAYS = {"index": "i", "key": "u", "flag": "b", "chosen": "i", "weight": "biuf"}
 #: The kinds of the dtypes of the columns of `Edges`.
@@ -97,6 +125,10 @@ _RECORDS: dict[str, type] = {
     "arcs": Arcs,
     "candidates": Candidates,
     "cut": Cut,
+    "points": Points,
+    "tree": Tree,
+    "neighbors": Neighbors,
+    "copies": Copies,
     "weight order": WeightOrder,
 }
 #: The kinds of other objects, with an attribute of each.
@@ -117,9 +149,9 @@ class Field:
     (numbers) and "chosen" (ids of edges that are added to the forest, collected over all rounds).
     Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
     of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
-    "candidates", "cut" and "weight order". "levels" is a tuple of arrays. "source", "scanner" and
-    "tile joiner" are objects that read a graph, and "dtype" is the dtype of an array. "any" is a
-    value of any kind. An `optional` field may be None.
+    "candidates", "cut", "points", "tree", "neighbors", "copies" and "weight order". "levels" is a
+    tuple of arrays. "source", "scanner" and "tile joiner" are objects that read a graph. "dtype" is
+    the dtype of an array. "any" is a value of any kind. An `optional` field may be None.
     """
 
     axis: str

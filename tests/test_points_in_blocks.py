@@ -11,7 +11,7 @@ from mstflow.errors import OptionError
 from mstflow.primitives import Backend, array_module, blocks
 from mstflow.primitives.points import Points
 from mstflow.runtime.distances import distance_block
-from mstflow.stages.points import blocks as stages
+from mstflow.runtime.sizes import tuned
 
 BACKENDS = [Backend(name) for name in mstflow.backends()] + [Backend("numba", 2)]
 METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
@@ -20,13 +20,10 @@ METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
 @pytest.fixture(params=BACKENDS, ids=str)
 def backend(request, monkeypatch):
     """Return a backend, with blocks so small that points take several."""
-    numba_blocks = pytest.importorskip("mstflow.primitives.compiled.points.blocks")
-    monkeypatch.setattr(blocks, "BLOCK", 2000)
-    monkeypatch.setattr(numba_blocks, "_SIDE", 40)
-    monkeypatch.setattr(numba_blocks, "_WIDTH", 50)
     if interpreted_gpu.is_in_use():  # it has no cuBLAS
         monkeypatch.setattr(blocks, "_product", product_by_axis)
-    return request.param
+    with tuned(block=2000, block_rows=40, block_columns=50):
+        yield request.param
 
 
 def product_by_axis(left, right):
@@ -115,13 +112,13 @@ def test_many_dimensions_and_functions_are_solved_in_blocks(backend):
         assert_array_equal(forest.edge_ids, kruskal(graph))
 
 
-def test_clusters_take_two_passes(backend, monkeypatch):
+def test_clusters_take_two_passes(backend):
     """The first pass joins each cluster, the second compares all clusters."""
-    monkeypatch.setattr(stages, "SPARE", 5)
     random = np.random.default_rng(2)
     centers = 100 * random.normal(size=(12, 25))
     graph = mstflow.points(random.normal(size=(240, 25)) + centers[np.arange(240) % 12])
-    forest = solve(graph, backend)
+    with tuned(spare_candidates=5):
+        forest = solve(graph, backend)
     assert_array_equal(forest.edge_ids, kruskal(graph))
     names = [call.stage for call in forest.report.calls]
     assert names.count("find_neighbors_in_blocks") == names.count("compare_fragments") == 1

@@ -1,66 +1,44 @@
 """Stages that find the lightest edges of fragments in blocks of all distances."""
 
-from typing import Any, NamedTuple
-
 from ...errors import GraphError
+from ...primitives.points import Points
 from ...primitives.vocabulary import ArrayModule
+from ...runtime.sizes import sizes
 from ..declare import stage
-from ..fields import Count, Edges, Index, Number, Verdict, VertexIndex
+from ..fields import Copies, Count, Edges, Index, Neighbors, Number, Verdict, VertexIndex, Weights
 
-#: The number of candidates that each point has beyond those of its core distance.
-SPARE = 8
 #: The number of pairs of fragments per point that are held at once.
 _PAIRS = 4
 
 
-class Candidates(NamedTuple):
-    """The nearest points of each point, outside the fragment that it had when they were found.
-
-    Attributes
-    ----------
-    weight : float64 array of length n k
-        The weights of the edges to these points, those of one point after those of another.
-        Infinity if there are fewer than k points outside.
-    neighbor : index array of length n k
-        Their positions, in the order of (weight, position); n if there are fewer.
-    reach, last : arrays of length n
-        No edge to another point outside precedes the weight `reach` and the position `last`.
-    """
-
-    weight: Any
-    neighbor: Any
-    reach: Any
-    last: Any
-
-
 @stage(writes=("core", "candidates"))
 def find_neighbors_in_blocks(
-    ops: ArrayModule, distinct: Any, core_samples: Count
-) -> tuple[Any, Any]:
+    ops: ArrayModule, distinct: Points, core_samples: Count
+) -> tuple[Weights, Neighbors]:
     """Find the core distance of each point, and candidates for the lightest edges.
 
     One pass over all pairs finds a few more neighbors than the core distance needs.
     """
-    size, k = len(distinct.ids), core_samples - 1 + SPARE
+    size, k = len(distinct.ids), core_samples - 1 + sizes().spare_candidates
     position = ops.arange(size, ops.index_dtype(size))
     core = ops.full(size, 0.0, dtype="float64")
     distance, neighbor = ops.nearest_in_blocks(distinct, core, position, position, k)
-    candidates = Candidates(distance, neighbor, distance[k - 1 :: k], neighbor[k - 1 :: k])
+    candidates = Neighbors(distance, neighbor, distance[k - 1 :: k], neighbor[k - 1 :: k])
     if core_samples > 1:
         core = ops.gather(distance, ops.asarray(position, "int64") * k + (core_samples - 2))
     return core, candidates
 
 
 @stage(writes="core")
-def scale_core_distances(core: Any, alpha: Number) -> Any:
+def scale_core_distances(core: Weights, alpha: Number) -> Weights:
     """Multiply the core distances, instead of dividing all distances by the same number."""
     return core * alpha
 
 
 @stage(writes="candidates")
 def weigh_candidates(
-    ops: ArrayModule, distinct: Any, core: Any, candidates: Any, core_samples: Count
-) -> Any:
+    ops: ArrayModule, distinct: Points, core: Weights, candidates: Neighbors, core_samples: Count
+) -> Neighbors:
     """Sort the candidates by mutual reachability distance, instead of distance."""
     if core_samples == 1:
         return candidates
@@ -77,11 +55,11 @@ def weigh_candidates(
     # Points that are not candidates may have the same weight as the last one, in any order.
     unknown = ops.full(size, -1, dtype=position.dtype)
     weight, neighbor = ops.gather(weight, order), ops.gather(neighbor, order)
-    return Candidates(weight, neighbor, ops.maximum(reach, core), unknown)
+    return Neighbors(weight, neighbor, ops.maximum(reach, core), unknown)
 
 
 @stage(writes=("fragment", "num_vertices"))
-def start_fragments(ops: ArrayModule, distinct: Any) -> tuple[Index, Count]:
+def start_fragments(ops: ArrayModule, distinct: Points) -> tuple[Index, Count]:
     """Make each point a fragment."""
     size = len(distinct.ids)
     return ops.arange(size, dtype=ops.index_dtype(size)), size
@@ -89,7 +67,7 @@ def start_fragments(ops: ArrayModule, distinct: Any) -> tuple[Index, Count]:
 
 @stage(writes=("best_end", "best_id", "num_chosen", "unsure"))
 def choose_candidates(
-    ops: ArrayModule, distinct: Any, candidates: Any, fragment: Index, num_vertices: Count
+    ops: ArrayModule, distinct: Points, candidates: Neighbors, fragment: Index, num_vertices: Count
 ) -> tuple[VertexIndex, VertexIndex, Count, Index]:
     """Choose the lightest edge of each fragment for which the candidates of its points suffice.
 
@@ -155,8 +133,13 @@ def none_chosen(num_chosen: Count) -> Verdict:
 
 @stage(writes="candidates")
 def find_nearest_in_blocks(
-    ops: ArrayModule, distinct: Any, core: Any, candidates: Any, fragment: Index, unsure: Index
-) -> Any:
+    ops: ArrayModule,
+    distinct: Points,
+    core: Weights,
+    candidates: Neighbors,
+    fragment: Index,
+    unsure: Index,
+) -> Neighbors:
     """Find new candidates for points whose lower bounds are too low, in a pass over their pairs.
 
     Raises
@@ -174,11 +157,13 @@ def find_nearest_in_blocks(
     for rank in range(k):
         weight[point * k + rank], neighbor[point * k + rank] = (each[rank::k] for each in found)
     reach[point], last[point] = (each[k - 1 :: k] for each in found)
-    return Candidates(weight, neighbor, reach, last)
+    return Neighbors(weight, neighbor, reach, last)
 
 
 @stage(writes="comparing_pays")
-def comparing_pays(num_vertices: Count, num_chosen: Count, unsure: Index, distinct: Any) -> Verdict:
+def comparing_pays(
+    num_vertices: Count, num_chosen: Count, unsure: Index, distinct: Points
+) -> Verdict:
     """Return whether all fragments should be compared with each other, or only one is left.
 
     If most points are searched for, this takes less time. It is possible for few fragments.
@@ -190,7 +175,7 @@ def comparing_pays(num_vertices: Count, num_chosen: Count, unsure: Index, distin
 
 @stage(writes="edges")
 def compare_fragments(
-    ops: ArrayModule, distinct: Any, core: Any, fragment: Index, num_vertices: Count
+    ops: ArrayModule, distinct: Points, core: Weights, fragment: Index, num_vertices: Count
 ) -> Edges:
     """Find the lightest edge between each two fragments, in a pass over all pairs of points."""
     count = num_vertices
@@ -208,7 +193,9 @@ def compare_fragments(
 
 
 @stage(writes="core_distance")
-def list_core_distances(ops: ArrayModule, distinct: Any, core: Any, copies: Any) -> Any:
+def list_core_distances(
+    ops: ArrayModule, distinct: Points, core: Weights, copies: Copies
+) -> Weights:
     """Return the core distances in the order of the ids; copies have core distance 0."""
     ids = ops.concat([distinct.ids, copies[0]])
     values = ops.concat([core, ops.full(len(copies[0]), 0.0, dtype="float64")])

@@ -1,15 +1,13 @@
 """Stages that search a tree over points for the lightest edges of fragments."""
 
-from typing import Any
-
-from ...primitives.points import tree_depth
+from ...primitives.points import Points, Tree, tree_depth
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
-from ..fields import Chosen, Count, Index, Verdict, VertexIndex
+from ..fields import Chosen, Copies, Count, Index, Verdict, VertexIndex, Weights
 
 
 @stage(writes=("distinct", "copies"))
-def drop_copies(ops: ArrayModule, points: Any, core_samples: Count) -> tuple[Any, Any]:
+def drop_copies(ops: ArrayModule, points: Points, core_samples: Count) -> tuple[Points, Copies]:
     """Drop points that equal `core_samples` points before them; `attach_copies` adds them again.
 
     The core distance of such a point is 0, and so is the weight of its edge to the first equal
@@ -18,8 +16,8 @@ def drop_copies(ops: ArrayModule, points: Any, core_samples: Count) -> tuple[Any
     first, count = ops.count_equal(points)
     # A function may return any distance for equal points.
     is_copy = (count >= core_samples) & isinstance(points.metric, str)
-    copies = ops.compact(is_copy, points.ids, ops.gather(points.ids, first))
-    if not len(copies[0]):
+    copies = Copies(*ops.compact(is_copy, points.ids, ops.gather(points.ids, first)))
+    if not len(copies.copy):
         return points, copies
     (position,) = ops.compact(~is_copy, ops.arange(len(is_copy), dtype=first.dtype))
     axes = range(points.num_axes)
@@ -31,21 +29,21 @@ def drop_copies(ops: ArrayModule, points: Any, core_samples: Count) -> tuple[Any
 
 
 @stage(writes="tree")
-def build_tree(ops: ArrayModule, distinct: Any) -> Any:
+def build_tree(ops: ArrayModule, distinct: Points) -> Tree:
     """Order the points by a balanced k-d tree."""
     return ops.build_tree(distinct, tree_depth(len(distinct.ids), distinct.num_axes))
 
 
 @stage(writes="boxes")
-def bound_nodes(ops: ArrayModule, tree: Any) -> Any:
+def bound_nodes(ops: ArrayModule, tree: Tree) -> Weights:
     """Find a box around the points of each node, from the leaves up."""
     return ops.bound_nodes(tree)
 
 
 @stage(writes=("core", "reach", "neighbor"))
 def find_core_distances(
-    ops: ArrayModule, tree: Any, boxes: Any, core_samples: Count, num_listed: Count
-) -> tuple[Any, Any, Index]:
+    ops: ArrayModule, tree: Tree, boxes: Weights, core_samples: Count, num_listed: Count
+) -> tuple[Weights, Weights, Index]:
     """Find the distance of each point to its `core_samples`-th nearest point, counting itself.
 
     It is 0 for one sample. Keep the list of nearest points for the first rounds.
@@ -55,12 +53,14 @@ def find_core_distances(
         zero = ops.full(1, 0.0, dtype="float64")
         return zero, zero, ops.empty(0, ops.index_dtype(size))
     k = min(size - 1, max(num_listed, core_samples))
-    found: tuple[Any, Any, Any] = ops.nearest_neighbors(tree, boxes, k, core_samples - 1)
+    found: tuple[Weights, Weights, Index] = ops.nearest_neighbors(tree, boxes, k, core_samples - 1)
     return found
 
 
 @stage(writes=("fragment", "num_vertices", "nearest", "bound"))
-def start_fragments(ops: ArrayModule, tree: Any, core: Any) -> tuple[Index, Count, Index, Any]:
+def start_fragments(
+    ops: ArrayModule, tree: Tree, core: Weights
+) -> tuple[Index, Count, Index, Weights]:
     """Make each point a fragment. Its core distance is a lower bound of its edges."""
     size = len(tree.ids)
     place = ops.arange(size, dtype=ops.index_dtype(size))
@@ -70,16 +70,16 @@ def start_fragments(ops: ArrayModule, tree: Any, core: Any) -> tuple[Index, Coun
 @stage(writes=("best_end", "best_id", "nearest", "bound"))
 def find_nearest_outside(
     ops: ArrayModule,
-    tree: Any,
-    boxes: Any,
-    core: Any,
-    reach: Any,
+    tree: Tree,
+    boxes: Weights,
+    core: Weights,
+    reach: Weights,
     neighbor: Index,
     fragment: Index,
     num_vertices: Count,
     nearest: Index,
-    bound: Any,
-) -> tuple[VertexIndex, VertexIndex, Index, Any]:
+    bound: Weights,
+) -> tuple[VertexIndex, VertexIndex, Index, Weights]:
     """Find the lightest edge of each fragment: the nearest points outside of its points.
 
     A point keeps its nearest point while this stays outside. Otherwise its weight remains a lower
@@ -107,7 +107,7 @@ def all_joined(num_vertices: Count) -> Verdict:
 
 
 @stage(writes="forest")
-def attach_copies(ops: ArrayModule, forest: Chosen, copies: Any, points: Any) -> Chosen:
+def attach_copies(ops: ArrayModule, forest: Chosen, copies: Copies, points: Points) -> Chosen:
     """Join each dropped point to the first point at distance 0.
 
     This is the first equal point, or one before it: distances that are too small for their dtype
@@ -128,7 +128,7 @@ def attach_copies(ops: ArrayModule, forest: Chosen, copies: Any, points: Any) ->
 
 
 @stage(writes="core_distance")
-def list_core_distances(ops: ArrayModule, tree: Any, core: Any, copies: Any) -> Any:
+def list_core_distances(ops: ArrayModule, tree: Tree, core: Weights, copies: Copies) -> Weights:
     """Return the core distances in the order of the ids; copies have core distance 0."""
     ids = ops.concat([tree.ids, copies[0]])
     values = ops.concat([core, ops.full(len(copies[0]), 0.0, dtype="float64")])

@@ -5,6 +5,7 @@ import pytest
 
 from mstflow.errors import PrimitiveError
 from mstflow.primitives.checked import CHECKS
+from mstflow.primitives.points import Points, Tree
 
 
 def ints(*values):
@@ -15,6 +16,9 @@ THREE = ints(7, 8, 9)
 KEYS = THREE.astype(np.uint64)
 #: The table of maxima of an array of three elements.
 TABLE = np.zeros(15, np.int64), np.zeros(1, np.int64)
+#: Three points on a line, a tree of one leaf, and one number for each point.
+POINTS = Points(np.arange(3.0), THREE - 7, 3, 1, "euclidean", "float64")
+TREE, BOXES, ZEROS = Tree(*POINTS, 0), np.zeros(4), np.zeros(3)
 
 #: Indices that an array of three elements does not have, and other dtypes.
 BAD_PLACES = [ints(0, -1, 1), ints(0, 3, 1), np.zeros(3), np.zeros(3, bool)]
@@ -86,6 +90,30 @@ VIOLATIONS = [
     *(("range_max", "last", (TABLE, ints(0, 0, 0), index)) for index in BAD_PLACES),
     ("range_max", "last", (TABLE, ints(0, 0), ints(1))),
     ("range_max", "range", (TABLE, ints(0, 2), ints(1, 1))),
+    ("count_equal", "ids", (POINTS._replace(ids=THREE),)),
+    ("count_equal", "coordinates", (POINTS._replace(num_axes=2),)),
+    ("bound_nodes", "coordinates", (TREE._replace(coordinates=THREE),)),
+    ("build_tree", "depth", (POINTS, 2)),
+    *(("point_distances", "v", (POINTS, THREE - 7, index)) for index in BAD_PLACES),
+    *(("nearest_neighbors", "k", (TREE, BOXES, k, 0)) for k in (0, 3)),
+    ("nearest_neighbors", "rank", (TREE, BOXES, 1, 2)),
+    *(("lightest_between", "fragment", (POINTS, ZEROS, index, 3)) for index in BAD_PLACES),
+    ("lightest_between", "core", (POINTS, ZEROS[:2], THREE - 7, 3)),
+    *(("nearest_in_blocks", "sought", (POINTS, ZEROS, THREE - 7, i, 1)) for i in BAD_PLACES),
+    ("nearest_in_blocks", "sought", (POINTS, ZEROS, THREE - 7, ints(1, 0), 1)),
+    *(
+        (
+            "nearest_outside",
+            "neighbor",
+            (TREE, BOXES, ZEROS, ZEROS, index, THREE - 7, 3, THREE - 6, ZEROS),
+        )
+        for index in BAD_PLACES
+    ),
+    (
+        "nearest_outside",
+        "bound",
+        (TREE, BOXES, ZEROS, ZEROS, THREE - 7, THREE - 7, 3, THREE - 6, ZEROS[:2]),
+    ),
     *(
         ("pointer_jump", "parent", (ints(*cycle),))
         for cycle in ([1, 0], [1, 2, 0], [0, 2, 3, 1, 3])

@@ -866,7 +866,7 @@ def build_tree(rng, dtype, n):
             halves += [node[: middle - first], node[middle - first :]]
         nodes = halves
     leaves = [sorted(node) for node in nodes]
-    coordinates = np.concatenate([rows[leaf].T.ravel() for leaf in leaves])
+    coordinates = rows[np.concatenate(leaves)].T.ravel()
     ids = points.ids[np.concatenate(leaves)]
     return (points, depth), {}, Tree(coordinates, ids, *points[2:], depth)
 

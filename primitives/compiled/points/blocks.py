@@ -15,6 +15,7 @@ import numpy as np
 from ....progress import report_progress
 from ....runtime.distances import HALF, LARGEST, METRICS, ROOT, SAME, distance_block
 from ....runtime.kernels import helper, kernel, plain
+from ....runtime.sizes import sizes
 from ....runtime.team import Each
 from ...blocks import screen_of, uses_products
 from .primitives import PointArrays
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-#: The numbers of rows and columns of a block. Threads of a BLAS library wait for each other at the
-#: end of each product, so small products take several times as long.
-_SIDE, _WIDTH = 512, 8192
 #: The number of entries that are compared before a branch.
 _RUN = 128
 #: Entries of blocks that are distances, not products. The other values are ways to convert squares.
@@ -50,25 +48,24 @@ class BlockArrays(PointArrays):
         weight = np.full((len(own), k), math.inf)
         neighbor = np.full((len(own), k), size, index)
         blocks = _Blocks(points, self._team.share)
+        side, width = sizes().block_rows, sizes().block_columns
         facts = plain(core), plain(fragment.astype(index, copy=False))
         limit = np.full(len(own), -math.inf, blocks.half.dtype)
         given = blocks.half, *blocks.exact, *facts, limit, weight, neighbor
         for start in _reported(len(own)):
-            rows = own[start : start + _SIDE]
+            rows = own[start : start + side]
             left, after = blocks.rows[rows], start + len(rows)
-            firsts = range(after if is_whole else 0, size, _WIDTH)
-            panels = [(first, min(first + _WIDTH, size)) for first in firsts]
+            firsts = range(after if is_whole else 0, size, width)
+            panels = [(first, min(first + width, size)) for first in firsts]
             if is_whole:
                 panels.insert(0, (start, after))
             for first, end in panels:
                 block = blocks.between(left, blocks.rows[first:end])
                 places = block, rows, start, first
-                self._team.share(keep_for_rows, len(left), *places, *given, per_place=_WIDTH)
+                self._team.share(keep_for_rows, len(left), *places, *given, per_place=width)
                 if is_whole and first > start:
                     beside = block, start, first
-                    self._team.share(
-                        keep_for_columns, end - first, *beside, *given, per_place=_SIDE
-                    )
+                    self._team.share(keep_for_columns, end - first, *beside, *given, per_place=side)
         if len(own) > len(sought):
             weight, neighbor = weight[sought], neighbor[sought]
         return weight.ravel(), neighbor.ravel()
@@ -83,14 +80,15 @@ class BlockArrays(PointArrays):
         limit = np.full((shares, count * count), math.inf, blocks.half.dtype)
         limit[:, :: count + 1] = -math.inf  # no edge is inside a fragment
         found = Each(limit), Each(weight), Each(edge_id)
+        width = sizes().block_columns
         facts = plain(core), plain(fragment.astype(index, copy=False)), plain(points.ids)
         given = *blocks.exact, *facts, points.num_ids, count, *found
         for start in _reported(size):
-            left = blocks.rows[start : start + _SIDE]
-            for first in range(start, size, _WIDTH):
-                block = blocks.between(left, blocks.rows[first : first + _WIDTH])
+            left = blocks.rows[start : start + sizes().block_rows]
+            for first in range(start, size, width):
+                block = blocks.between(left, blocks.rows[first : first + width])
                 places = block, blocks.half, start, first
-                self._team.share(keep_lightest, len(left), *places, *given, per_place=_WIDTH)
+                self._team.share(keep_lightest, len(left), *places, *given, per_place=width)
         best = weight.min(axis=0)
         return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
 
@@ -131,7 +129,7 @@ class _Blocks:
             block, is_single = np.empty((len(left), len(right))), self.exact[2]
             is_largest = METRICS[self._points.metric].length == LARGEST
             given = left, np.ascontiguousarray(right.T), is_single, is_largest, block
-            self._share(sum_lengths, len(left), *given, per_place=4 * _SIDE)
+            self._share(sum_lengths, len(left), *given, per_place=4 * sizes().block_rows)
         else:
             block = -distance_block(self._points.metric, self._points.dtype, left, right)
         return block
@@ -139,7 +137,7 @@ class _Blocks:
 
 def _reported(size: int) -> Iterator[int]:
     """Yield the first row of each block of rows, and report the progress."""
-    for start in range(0, size, _SIDE):
+    for start in range(0, size, sizes().block_rows):
         report_progress("search in blocks", start, size)
         yield start
     report_progress("search in blocks", size, size)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....runtime.kernels import plain
 from ....runtime.memory import empty
+from ....runtime.sizes import sizes
 from ...points import Lightest, Points, Tree
 from ..base import BaseArrays
 from . import search, tree
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-
-#: The number of points of a piece, which a thread processes before it takes the next one. The
-#: points of a subtree of this size fit in the cache while it is built.
-_PIECE = 2**14
 
 
 class PointArrays(BaseArrays):
@@ -43,7 +40,7 @@ class PointArrays(BaseArrays):
         size, axes = len(points.ids), points.num_axes
         rows = np.array(points.coordinates, order="C")
         ids = np.array(points.ids, self.index_dtype(points.num_ids))
-        top = max(0, min(depth, (size // _PIECE).bit_length()))
+        top = max(0, min(depth, (size // sizes().points_of_piece).bit_length()))
         for level in range(top):
             self._in_pieces(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
         self._in_pieces(tree.split_nodes, 2**top, size, top, depth, rows, ids, axes)
@@ -54,13 +51,10 @@ class PointArrays(BaseArrays):
         return Tree(coordinates, ids, *points[2:], depth)
 
     def bound_nodes(self, given: Tree, /) -> Array:
-        depth, axes, count = given.depth, given.num_axes, 2**given.depth
-        boxes = empty(4 * count * axes, np.float64)
+        axes = given.num_axes
+        boxes = empty(4 * 2**given.depth * axes, np.float64)
         boxes[: 2 * axes] = 0.0
-        size = len(given.ids)
-        arguments = depth, size, axes, plain(given.coordinates), boxes
-        self._in_pieces(tree.bound_leaves, count, size >> depth, *arguments)
-        tree.bound_inner_nodes(depth, axes, boxes)
+        tree.bound_nodes(given.depth, len(given.ids), axes, plain(given.coordinates), boxes)
         return boxes
 
     def nearest_neighbors(
@@ -69,8 +63,9 @@ class PointArrays(BaseArrays):
         size, space = len(given.ids), space_of(given)
         core, reach = empty(size, np.float64), empty(size, np.float64)
         neighbor = empty(size * k, self.index_dtype(size))
-        arrays = self._arrays(given, boxes)
-        arguments = space, *arrays, k, rank, core, reach, neighbor
+        label, least = (np.zeros(2 << given.depth, dtype) for dtype in (np.int64, np.float64))
+        nodes = *self._arrays(given, boxes), label, least
+        arguments = space, *nodes, k, rank, core, reach, neighbor
         self._in_pieces(search.find_neighbors, 2**given.depth, size >> given.depth, *arguments)
         return core, reach, neighbor
 
@@ -95,13 +90,9 @@ class PointArrays(BaseArrays):
         lightest, own = np.full(count, np.inf), plain(np.asarray(fragment, index))
         points, ids, boxes = self._arrays(given, boxes)
         leaves, each, k = 2**depth, size >> depth, len(neighbor) // max(size, 1)
-        self._in_pieces(search.label_leaves, leaves, each, depth, own, label)
-        search.label_inner_nodes(depth, label)
-        search.lower_cores(depth, core, least)
+        search.describe_nodes(depth, own, core, label, least)
         lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
-        self._in_pieces(search.read_lists, size, 1, space, points, ids, core, own, *lists)
-        ordered = space, points, core, own, nearest, lightest
-        self._in_pieces(search.bound_by_order, size, 1, *ordered)
+        self._in_pieces(search.bound_fragments, size, 1, space, points, ids, core, own, *lists)
         searched = space, points, ids, boxes, core, least, own, label, nearest, bound, lightest
         self._in_pieces(search.search_outside, leaves, each, *searched)
         weight = np.full(count, np.inf)
@@ -122,7 +113,7 @@ class PointArrays(BaseArrays):
 
         Between pieces, the calling thread returns to Python, so the user can interrupt it.
         """
-        step = max(1, _PIECE // max(1, each))
+        step = max(1, sizes().points_of_piece // max(1, each))
         pieces = iter(range(0, length, step))
 
         def work() -> None:

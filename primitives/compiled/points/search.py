@@ -1,8 +1,8 @@
 """Kernels that search the tree, for all points of a leaf at once.
 
-A search visits the leaf of its queries first, and then climbs: at each node on the path to the
-root, it searches the sibling, nearer halves first. A node is skipped if its box is farther from the
-box of the queries than the limit, the largest length of a difference that may improve a result.
+A search walks over the tree: first the leaf of its queries, then the siblings of the nodes on the
+path to the root, nearer halves first. It skips a node if its box is farther from the box of the
+queries than the limit, the largest length of a difference that may improve a result.
 
 With many axes, boxes of leaves overlap, so a node is also compared with each query.
 """
@@ -11,17 +11,17 @@ import numpy as np
 
 from ....runtime.kernels import helper, kernel
 from .space import (
-    box_length,
-    box_lengths,
+    add_axis,
     distance_of,
     first_place,
-    leaf_lengths,
     length_between,
+    lengths_to_box,
+    lengths_to_point,
     limit_of,
 )
 
-#: Depth of the stack: each level of the tree pushes at most one node.
-_STACK = 64
+#: Depth of the stack: each level of the tree pushes at most two nodes.
+_STACK = 128
 #: The number of axes from which nodes are compared with each query.
 _MANY_AXES = 5
 #: No leaf has more points.
@@ -29,23 +29,65 @@ _MOST = 64
 
 
 @helper
-def _is_near(space, boxes, node, count, queries, stride, limits, lengths):
-    """Return whether a node is within the limit of any query."""
-    box_lengths(space, boxes, node, count, queries, stride, lengths)
-    near = False
-    for i in range(count):
-        near |= lengths[i] <= limits[i]
-    return near
+def _gap_between(space, boxes, node, box):
+    """Return the least length of a difference between a point in a node's box and one in `box`."""
+    axes, low, total = space.axes, 2 * node * space.axes, 0.0
+    for axis in range(axes):
+        gap = max(boxes[low + axis] - box[axes + axis], box[axis] - boxes[low + axes + axis])
+        total = add_axis(space, total, max(gap, 0.0))
+    return total
 
 
 @helper
-def _bound_queries(space, count, queries, stride, box):
-    """Write the box of the queries."""
-    for axis in range(space.axes):
-        low = high = queries[axis * stride]
-        for i in range(axis * stride, axis * stride + count):
+def _start_walk(space, boxes, leaf, queries, first, stride, count, box, stack, gaps):
+    """Write the box of the queries in a leaf, and the stack; return its height."""
+    axes = space.axes
+    for axis in range(axes):
+        start = first + axis * stride
+        low = high = queries[start]
+        for i in range(start + 1, start + count):
             low, high = min(low, queries[i]), max(high, queries[i])
-        box[axis], box[space.axes + axis] = low, high
+        box[axis], box[axes + axis] = low, high
+    node = (1 << space.depth) + leaf
+    for level in range(space.depth):
+        sibling = node >> (space.depth - 1 - level) ^ 1
+        stack[level], gaps[level] = sibling, _gap_between(space, boxes, sibling, box)
+    stack[space.depth], gaps[space.depth] = node, 0.0
+    return space.depth + 1
+
+
+@helper
+def _next_leaf(
+    space, boxes, label, least, own, best, limit, queries, first, stride, count, limits, lengths,
+    box, stack, gaps, top,
+):  # fmt: skip
+    """Return the next leaf that may improve a result, or -1, and the height of the stack.
+
+    Nodes with the label `own`, and those whose core distances exceed `best`, are skipped.
+    """
+    leaves = 1 << space.depth
+    while top > 0:
+        top -= 1
+        node = stack[top]
+        if gaps[top] > limit or label[node] == own or least[node] > best:
+            continue
+        if space.axes >= _MANY_AXES or node >= leaves:
+            at, is_near = 2 * node * space.axes, False
+            lengths_to_box(space, boxes, at, queries, first, stride, count, lengths)
+            for i in range(count):
+                is_near |= lengths[i] <= limits[i]
+            if not is_near:
+                continue
+        if node >= leaves:
+            return node - leaves, top
+        node *= 2
+        near, far = _gap_between(space, boxes, node, box), _gap_between(space, boxes, node + 1, box)
+        if far < near:
+            near, far, node = far, near, node + 1
+        stack[top], gaps[top] = node ^ 1, far
+        stack[top + 1], gaps[top + 1] = node, near
+        top += 2
+    return -1, 0
 
 
 # The nearest neighbors.
@@ -69,70 +111,46 @@ def _insert(ids, row, distance, place, distances, neighbors):
 
 
 @kernel
-def find_neighbors(start, stop, space, coordinates, ids, boxes, k, rank, core, reach, neighbor):
+def find_neighbors(
+    start, stop, space, coordinates, ids, boxes, label, least, k, rank, core, reach, neighbor
+):
     """Find the k nearest points of each point in a range of leaves."""
     distances, neighbors = np.empty((_MOST, k)), np.empty((_MOST, k), np.int64)
     limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
-    stack, nears, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
-    first_leaf = 1 << space.depth
+    stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
+    size, inside = space.size, np.int64(-2)  # no node has this label
     for leaf in range(start, stop):
         own = first_place(space, leaf, space.depth)
         count = first_place(space, leaf + 1, space.depth) - own
-        queries = coordinates[own * space.axes :]
-        _bound_queries(space, count, queries, count, box)
         for i in range(count):
             limits[i] = np.inf
             for j in range(k):
                 distances[i, j], neighbors[i, j] = np.inf, 0
-        largest, top = np.inf, 0
-        climber = node = first_leaf + leaf
+        top = _start_walk(space, boxes, leaf, coordinates, own, size, count, box, stack, gaps)
+        largest = np.inf
         while True:
-            is_near = True
-            if node >= first_leaf or space.axes >= _MANY_AXES:
-                is_near = _is_near(space, boxes, node, count, queries, count, limits, lengths)
-            if is_near and node < first_leaf:
-                node *= 2
-                near, far = (
-                    box_length(space, boxes, box, node),
-                    box_length(space, boxes, box, node + 1),
-                )
-                if far < near:
-                    near, far, node = far, near, node + 1
-                if far <= largest:
-                    stack[top], nears[top] = node ^ 1, far
-                    top += 1
-                if near <= largest:
-                    continue
-            elif is_near:
-                largest = 0.0
-                first = first_place(space, node - first_leaf, space.depth)
-                size = first_place(space, node - first_leaf + 1, space.depth) - first
-                for i in range(count):
-                    limit = limits[i]
-                    if lengths[i] <= limit:
-                        leaf_lengths(
-                            space, coordinates, first * space.axes, size, i, queries, count, buffer
-                        )
-                        for j in range(size):
-                            if buffer[j] <= limit and first + j != own + i:
-                                distance = distance_of(space, buffer[j])
-                                if _insert(ids, i, distance, first + j, distances, neighbors):
-                                    limit = limit_of(space, distances[i, k - 1])
-                        limits[i] = limit
-                    largest = max(largest, limit)
-            while top > 0 and nears[top - 1] > largest:
-                top -= 1
-            if top > 0:
-                top -= 1
-                node = stack[top]
-                continue
-            node = 0
-            while climber > 1 and node == 0:
-                if box_length(space, boxes, box, climber ^ 1) <= largest:
-                    node = climber ^ 1
-                climber >>= 1
-            if node == 0:
+            near, top = _next_leaf(
+                space, boxes, label, least, inside, 0.0, largest, coordinates, own, size, count,
+                limits, lengths, box, stack, gaps, top,
+            )  # fmt: skip
+            if near < 0:
                 break
+            first = first_place(space, near, space.depth)
+            length = first_place(space, near + 1, space.depth) - first
+            largest = 0.0
+            for i in range(count):
+                limit, place = limits[i], own + i
+                if lengths[i] <= limit:
+                    lengths_to_point(
+                        space, coordinates, place, size, coordinates, first, size, length, buffer
+                    )
+                    for j in range(length):
+                        if buffer[j] <= limit and first + j != place:
+                            distance = distance_of(space, buffer[j])
+                            if _insert(ids, i, distance, first + j, distances, neighbors):
+                                limit = limit_of(space, distances[i, k - 1])
+                    limits[i] = limit
+                largest = max(largest, limit)
         for i in range(count):
             core[own + i] = distances[i, rank - 1] if rank else 0.0
             reach[own + i] = distances[i, k - 1]
@@ -144,103 +162,65 @@ def find_neighbors(start, stop, space, coordinates, ids, boxes, k, rank, core, r
 
 
 @kernel
-def label_leaves(start, stop, depth, fragment, label):
-    """Write the fragment of each leaf, or -1 if it has several."""
+def describe_nodes(depth, fragment, core, label, least):
+    """Write the fragment of each node, or -1 if it has several, and its smallest core distance."""
     size = len(fragment)
-    for leaf in range(start, stop):
+    for leaf in range(1 << depth):
         first, last = size * leaf >> depth, size * (leaf + 1) >> depth
-        own = np.int64(fragment[first])
+        own, low = np.int64(fragment[first]), core[first]
         for i in range(first + 1, last):
-            if fragment[i] != own:
-                own = np.int64(-1)
-                break
-        label[(1 << depth) + leaf] = own
-
-
-@kernel
-def label_inner_nodes(depth, label):
-    """Write the fragment of each inner node, or -1 if it has several."""
+            own = own if fragment[i] == own else np.int64(-1)
+            low = min(low, core[i])
+        label[(1 << depth) + leaf], least[(1 << depth) + leaf] = own, low
     for node in range((1 << depth) - 1, 0, -1):
         own = label[2 * node]
         label[node] = own if own == label[2 * node + 1] else -1
-
-
-@kernel
-def lower_cores(depth, core, least):
-    """Write the smallest core distance in each node."""
-    size = len(core)
-    for leaf in range(1 << depth):
-        first, last = size * leaf >> depth, size * (leaf + 1) >> depth
-        low = core[first]
-        for i in range(first + 1, last):
-            low = min(low, core[i])
-        least[(1 << depth) + leaf] = low
-    for node in range((1 << depth) - 1, 0, -1):
         least[node] = min(least[2 * node], least[2 * node + 1])
 
 
 @kernel
-def read_lists(
-    start,
-    stop,
-    space,
-    coordinates,
-    ids,
-    core,
-    fragment,
-    k,
-    neighbor,
-    reach,
-    nearest,
-    bound,
+def bound_fragments(
+    start, stop, space, coordinates, ids, core, fragment, k, neighbor, reach, nearest, bound,
     lightest,
-):
-    """Find the nearest point outside in the lists of neighbors, and bound the fragments by them.
+):  # fmt: skip
+    """Find the nearest points outside in the lists of neighbors, and bound the fragments by them.
 
-    A list decides if it has a point that is lighter than any point beyond its reach. Threads may
-    write `lightest` at once: each value is the weight of an edge, so any of them is a bound.
+    A list decides if it has a point that is lighter than any point beyond its reach. Otherwise, the
+    edge to the previous place is a bound too. Threads may write `lightest` at once: each value is
+    the weight of an edge, so any of them is a bound.
     """
     size = len(fragment)
     for i in range(start, stop):
         own, j = fragment[i], np.int64(nearest[i])
         if j < size and fragment[j] != own:
             lightest[own] = min(lightest[own], bound[i])
-            continue
-        nearest[i] = size
-        if bound[i] > lightest[own]:
-            continue
-        best, found = np.inf, np.int64(size)
-        for place in range(i * k, i * k + k):
-            j = np.int64(neighbor[place])
-            if fragment[j] != own:
-                distance = distance_of(space, length_between(space, coordinates, i, j))
-                if distance > best:
-                    break
-                weight = max(max(distance, core[i]), core[j])
-                if weight < best or (weight == best and found < size and ids[j] < ids[found]):
-                    best, found = weight, j
-        if found < size:
-            lightest[own] = min(lightest[own], best)
-        if found < size and best < reach[i]:
-            nearest[i], bound[i] = found, best
         else:
-            bound[i] = max(bound[i], min(best, max(reach[i], core[i])))
-
-
-@kernel
-def bound_by_order(start, stop, space, coordinates, core, fragment, nearest, lightest):
-    """Bound fragments by the edges between consecutive places, if lists have not decided."""
-    size = len(fragment)
-    for i in range(start, min(stop, size - 1)):
-        a, b = fragment[i], fragment[i + 1]
-        if a != b and (nearest[i] == size or nearest[i + 1] == size):
-            weight = max(core[i], core[i + 1])
-            if weight < lightest[a] or weight < lightest[b]:
-                weight = max(
-                    weight, distance_of(space, length_between(space, coordinates, i, i + 1))
-                )
-                lightest[a] = min(lightest[a], weight)
-                lightest[b] = min(lightest[b], weight)
+            nearest[i], best, found = size, np.inf, np.int64(size)
+            if bound[i] <= min(lightest[own], reach[i]):
+                for place in range(i * k, i * k + k):
+                    j = np.int64(neighbor[place])
+                    if fragment[j] == own:
+                        continue
+                    distance = distance_of(space, length_between(space, coordinates, i, j))
+                    if distance > best:
+                        break
+                    weight = max(max(distance, core[i]), core[j])
+                    if weight < best or (weight == best and ids[j] < ids[found]):
+                        best, found = weight, j
+                if best < reach[i]:
+                    nearest[i], bound[i] = found, best
+                else:
+                    bound[i] = max(bound[i], min(best, max(reach[i], core[i])))
+                lightest[own] = min(lightest[own], best)
+        before = i - 1
+        if i == 0 or fragment[before] == own or (nearest[i] < size and nearest[before] < size):
+            continue
+        other, weight = fragment[before], max(core[i], core[before])
+        if weight < max(lightest[own], lightest[other]):
+            distance = distance_of(space, length_between(space, coordinates, i, before))
+            weight = max(weight, distance)
+            lightest[own] = min(lightest[own], weight)
+            lightest[other] = min(lightest[other], weight)
 
 
 @helper
@@ -251,115 +231,76 @@ def _edge_id(ids, num_ids, i, j):
 
 @kernel
 def search_outside(
-    start,
-    stop,
-    space,
-    coordinates,
-    ids,
-    boxes,
-    core,
-    least,
-    fragment,
-    label,
-    nearest,
-    bound,
+    start, stop, space, coordinates, ids, boxes, core, least, fragment, label, nearest, bound,
     lightest,
-):
+):  # fmt: skip
     """Search for the points of a range of leaves that may have the lightest edge of a fragment.
 
     The active points of a leaf in one fragment are searched for together.
     """
-    size, first_leaf = len(fragment), 1 << space.depth
+    size, axes = space.size, space.axes
     limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
-    queries, places = np.empty(_MOST * space.axes), np.empty(_MOST, np.int64)
-    stack, nears, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
-    active, stride = np.empty(_MOST, np.int64), len(buffer)
+    queries, active, places = (
+        np.empty(_MOST * axes),
+        np.empty(_MOST, np.int64),
+        np.empty(_MOST, np.int64),
+    )
+    stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * axes)
     for leaf in range(start, stop):
         first = first_place(space, leaf, space.depth)
-        last, rest = first_place(space, leaf + 1, space.depth), 0
+        last = first_place(space, leaf + 1, space.depth)
+        rest = 0
         for i in range(first, last):
-            bar = lightest[fragment[i]]
-            if nearest[i] == size and bound[i] <= bar and core[i] <= bar:
+            best = lightest[fragment[i]]
+            if nearest[i] == size and bound[i] <= best and core[i] <= best:
                 active[rest] = i
                 rest += 1
         while rest > 0:
-            own, count, left = fragment[active[0]], 0, 0
-            for each in range(rest):
-                i = active[each]
-                if fragment[i] == own:
-                    places[count] = i
-                    for axis in range(space.axes):
-                        place = first * space.axes + axis * (last - first) + i - first
-                        queries[axis * stride + count] = coordinates[place]
+            own, count, left = np.int64(fragment[active[0]]), 0, 0
+            for i in range(rest):
+                place = active[i]
+                if fragment[place] == own:
+                    places[count] = place
                     count += 1
                 else:
-                    active[left] = i
+                    active[left] = place
                     left += 1
-            rest = left
-            best, edge, end, other = lightest[own], -1, 0, 0
-            limit, top = limit_of(space, best), 0
-            limits[:count] = limit
-            _bound_queries(space, count, queries, stride, box)
-            climber = node = first_leaf + leaf
+            rest, best = left, lightest[own]
+            for axis in range(axes):
+                for i in range(count):
+                    queries[axis * _MOST + i] = coordinates[axis * size + places[i]]
+            limit, edge, end, other = limit_of(space, best), -1, 0, 0
+            top = _start_walk(space, boxes, leaf, queries, 0, _MOST, count, box, stack, gaps)
             while True:
-                is_near = label[node] != own and least[node] <= best
-                if is_near and (node >= first_leaf or space.axes >= _MANY_AXES):
-                    is_near = _is_near(space, boxes, node, count, queries, stride, limits, lengths)
-                if is_near and node < first_leaf:
-                    node *= 2
-                    near, far = (
-                        box_length(space, boxes, box, node),
-                        box_length(space, boxes, box, node + 1),
-                    )
-                    if far < near:
-                        near, far, node = far, near, node + 1
-                    if far <= limit:
-                        stack[top], nears[top] = node ^ 1, far
-                        top += 1
-                    if near <= limit:
-                        continue
-                elif is_near:
-                    start_place = first_place(space, node - first_leaf, space.depth)
-                    length = first_place(space, node - first_leaf + 1, space.depth) - start_place
-                    for i in range(count):
-                        place = places[i]
-                        if lengths[i] > limit or core[place] > best:
-                            continue
-                        leaf_lengths(
-                            space,
-                            coordinates,
-                            start_place * space.axes,
-                            length,
-                            i,
-                            queries,
-                            stride,
-                            buffer,
-                        )
-                        for j in range(length):
-                            target = start_place + j
-                            if buffer[j] > limit or fragment[target] == own:
-                                continue
-                            weight = distance_of(space, buffer[j])
-                            weight = max(weight, max(core[place], core[target]))
-                            if weight <= best:
-                                new = _edge_id(ids, space.num_ids, place, target)
-                                if weight < best or edge < 0 or new < edge:
-                                    best, edge, end, other = weight, new, place, target
-                                    limit = limit_of(space, weight)
-                    limits[:count] = limit
-                while top > 0 and nears[top - 1] > limit:
-                    top -= 1
-                if top > 0:
-                    top -= 1
-                    node = stack[top]
-                    continue
-                node = 0
-                while climber > 1 and node == 0:
-                    if box_length(space, boxes, box, climber ^ 1) <= limit:
-                        node = climber ^ 1
-                    climber >>= 1
-                if node == 0:
+                for i in range(count):
+                    limits[i] = limit
+                near, top = _next_leaf(
+                    space, boxes, label, least, own, best, limit, queries, 0, _MOST, count, limits,
+                    lengths, box, stack, gaps, top,
+                )  # fmt: skip
+                if near < 0:
                     break
+                low = first_place(space, near, space.depth)
+                length = first_place(space, near + 1, space.depth) - low
+                lengths_to_box(space, box, 0, coordinates, low, size, length, buffer)
+                for j in range(length):
+                    target = low + j
+                    is_far = buffer[j] > limit or core[target] > best
+                    if is_far or fragment[target] == own:
+                        continue
+                    lengths_to_point(
+                        space, coordinates, target, size, queries, 0, _MOST, count, lengths
+                    )
+                    for i in range(count):
+                        if lengths[i] > limit:
+                            continue
+                        weight = distance_of(space, lengths[i])
+                        weight = max(weight, max(core[places[i]], core[target]))
+                        if weight <= best:
+                            new = _edge_id(ids, space.num_ids, places[i], target)
+                            if weight < best or edge < 0 or new < edge:
+                                best, edge, end, other = weight, new, places[i], target
+                                limit = limit_of(space, weight)
             for i in range(count):
                 bound[places[i]] = max(bound[places[i]], best)
             if edge >= 0:

@@ -102,55 +102,38 @@ def limit_of(space, distance):
 @helper
 def length_between(space, coordinates, i, j):
     """Return the length of the difference of the points at two places."""
-    size, axes, total = space.size, space.axes, 0.0
-    p, q = ((i + 1 << space.depth) - 1) // size, ((j + 1 << space.depth) - 1) // size  # leaves
-    a, b = size * p >> space.depth, size * q >> space.depth
-    m, k = (size * (p + 1) >> space.depth) - a, (size * (q + 1) >> space.depth) - b
-    a, b = a * axes + i - a, b * axes + j - b
-    for _ in range(axes):
-        total = add_axis(space, total, coordinates[a] - coordinates[b])
-        a, b = a + m, b + k
-    return total
-
-
-@helper
-def box_length(space, boxes, box, node):
-    """Return the least length of a difference between a point in a box and one in a node's box."""
-    low, total = 2 * node * space.axes, 0.0
+    size, total = space.size, 0.0
     for axis in range(space.axes):
-        gap = max(
-            boxes[low + axis] - box[space.axes + axis],
-            box[axis] - boxes[low + space.axes + axis],
-        )
-        total = add_axis(space, total, max(gap, 0.0))
+        total = add_axis(space, total, coordinates[axis * size + i] - coordinates[axis * size + j])
     return total
 
 
 @helper
-def box_lengths(space, boxes, node, count, queries, stride, out):
-    """Write the least length of a difference between each query and a point in a node's box."""
-    place, axes = 2 * node * space.axes, space.axes
-    low, high = boxes[place], boxes[place + axes]
+def lengths_to_point(space, point, at, wide, points, first, stride, count, out):
+    """Write the lengths of the differences between a point and others.
+
+    The coordinates of the point are at the positions `at`, ``at + wide`` and so on, those of the
+    first one of the others at `first`, ``first + stride`` and so on.
+    """
+    x = point[at]
     for i in range(count):
-        x = queries[i]
+        out[i] = add_axis(space, 0.0, x - points[first + i])
+    for axis in range(1, space.axes):
+        x, start = point[at + axis * wide], first + axis * stride
+        for i in range(count):
+            out[i] = add_axis(space, out[i], x - points[start + i])
+
+
+@helper
+def lengths_to_box(space, boxes, at, points, first, stride, count, out):
+    """Write the least length of a difference between each point and a point in a box."""
+    axes = space.axes
+    low, high = boxes[at], boxes[at + axes]
+    for i in range(count):
+        x = points[first + i]
         out[i] = add_axis(space, 0.0, max(max(low - x, x - high), 0.0))
     for axis in range(1, axes):
-        low, high, first = boxes[place + axis], boxes[place + axes + axis], axis * stride
+        low, high, start = boxes[at + axis], boxes[at + axes + axis], first + axis * stride
         for i in range(count):
-            x = queries[first + i]
+            x = points[start + i]
             out[i] = add_axis(space, out[i], max(max(low - x, x - high), 0.0))
-
-
-@helper
-def leaf_lengths(space, coordinates, first, size, query, queries, stride, out):
-    """Write the lengths of the differences between a query and the points of a leaf.
-
-    `first` is the position of the coordinates of the leaf, and `size` the number of its points.
-    """
-    x = queries[query]
-    for j in range(size):
-        out[j] = add_axis(space, 0.0, x - coordinates[first + j])
-    for axis in range(1, space.axes):
-        x, start = queries[query + axis * stride], first + axis * size
-        for j in range(size):
-            out[j] = add_axis(space, out[j], x - coordinates[start + j])

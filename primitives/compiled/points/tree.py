@@ -95,27 +95,20 @@ def arrange_leaves(start, stop, depth, rows, ids, axes, coordinates):
                 j -= 1
         for i in range(first, last):
             for axis in range(axes):
-                place = first * axes + axis * (last - first) + i - first
-                coordinates[place] = rows[i * axes + axis]
+                coordinates[axis * size + i] = rows[i * axes + axis]
 
 
 @kernel
-def bound_leaves(start, stop, depth, size, axes, coordinates, boxes):
-    """Write the box of each leaf."""
-    for leaf in range(start, stop):
+def bound_nodes(depth, size, axes, coordinates, boxes):
+    """Write the box of each node, from the leaves up."""
+    for leaf in range(1 << depth):
         first, last = size * leaf >> depth, size * (leaf + 1) >> depth
         box = 2 * ((1 << depth) + leaf) * axes
         for axis in range(axes):
-            place = first * axes + axis * (last - first)
-            low = high = coordinates[place]
-            for i in range(place, place + last - first):
+            low = high = coordinates[axis * size + first]
+            for i in range(axis * size + first, axis * size + last):
                 low, high = min(low, coordinates[i]), max(high, coordinates[i])
             boxes[box + axis], boxes[box + axes + axis] = low, high
-
-
-@kernel
-def bound_inner_nodes(depth, axes, boxes):
-    """Write the box of each inner node, from the last level up."""
     for node in range((1 << depth) - 1, 0, -1):
         left, right = 4 * node * axes, (4 * node + 2) * axes
         for axis in range(2 * node * axes, (2 * node + 1) * axes):

@@ -16,12 +16,7 @@ struct Space {
 
     __device__ u64 first_place(u64 leaf) const { return size * leaf >> depth; }
 
-    __device__ u64 leaf_of(u64 place) const { return (((place + 1) << depth) - 1) / size; }
-
-    __device__ double at(u64 leaf, u64 place, u64 axis) const {
-        u64 first = first_place(leaf), count = first_place(leaf + 1) - first;
-        return coordinates[first * axes + axis * count + place - first];
-    }
+    __device__ double at(u64 place, u64 axis) const { return coordinates[axis * size + place]; }
 
     __device__ double add_axis(double total, double difference) const {
         if (length == SQUARES) return __dadd_rn(total, __dmul_rn(difference, difference));
@@ -30,18 +25,18 @@ struct Space {
         return difference > total ? difference : total;
     }
 
-    __device__ double between(u64 leaf, u64 place, u64 other_leaf, u64 other) const {
+    __device__ double between(u64 place, u64 other) const {
         double total = 0.0;
         for (u64 axis = 0; axis < axes; ++axis)
-            total = add_axis(total, __dsub_rn(at(leaf, place, axis), at(other_leaf, other, axis)));
+            total = add_axis(total, __dsub_rn(at(place, axis), at(other, axis)));
         return total;
     }
 
     // Return the least length of a difference between a point and a point in the box of a node.
-    __device__ double from_box(u64 leaf, u64 place, u64 node) const {
+    __device__ double from_box(u64 place, u64 node) const {
         double total = 0.0;
         for (u64 axis = 0; axis < axes; ++axis) {
-            double x = at(leaf, place, axis), gap = 0.0;
+            double x = at(place, axis), gap = 0.0;
             double below = __dsub_rn(boxes[2 * node * axes + axis], x);
             double above = __dsub_rn(x, boxes[(2 * node + 1) * axes + axis]);
             gap = below > gap ? below : gap;
@@ -96,15 +91,14 @@ struct Space {
 // A walk over the tree, nearer halves first. A bit for each level says whether the sibling of the
 // node on the path at this level has still to be visited, so no stack is needed.
 struct Walk {
-    u64 leaf, place, node, level, waiting;
+    u64 place, node, level, waiting;
 
-    __device__ Walk(const Space& space, u64 place)
-        : leaf(space.leaf_of(place)), place(place), node(1), level(0), waiting(0) {}
+    __device__ explicit Walk(u64 place) : place(place), node(1), level(0), waiting(0) {}
 
     // Enter the nearer half of the node.
     __device__ void descend(const Space& space) {
         u64 left = 2 * node, right = left + 1;
-        bool is_right = space.from_box(leaf, place, right) < space.from_box(leaf, place, left);
+        bool is_right = space.from_box(place, right) < space.from_box(place, left);
         node = is_right ? right : left;
         waiting |= u64(1) << ++level;
     }
@@ -131,14 +125,14 @@ __global__ void find_neighbors(
     double infinity = __longlong_as_double(0x7FF0000000000000), limit = infinity;
     double* list = distances + i * k;
     u64 *near = neighbors + i * k, found = 0;
-    Walk walk(space, i);
+    Walk walk(i);
     do {
-        while (walk.level < depth && space.from_box(walk.leaf, i, walk.node) <= limit)
+        while (walk.level < depth && space.from_box(i, walk.node) <= limit)
             walk.descend(space);
-        if (walk.level < depth || space.from_box(walk.leaf, i, walk.node) > limit) continue;
+        if (walk.level < depth || space.from_box(i, walk.node) > limit) continue;
         u64 other_leaf = walk.node - (u64(1) << depth), end = space.first_place(other_leaf + 1);
         for (u64 j = space.first_place(other_leaf); j < end; ++j) {
-            double total = space.between(walk.leaf, i, other_leaf, j);
+            double total = space.between(i, j);
             if (j == i || total > limit) continue;
             double distance = space.distance_of(total);
             if (found == k) {
@@ -180,18 +174,18 @@ __global__ void search_outside(
     double best = __longlong_as_double(load(lightest + own));
     if (bound[i] <= best && core[i] <= best) {
         double limit = space.limit_of(best);
-        Walk walk(space, i);
+        Walk walk(i);
         do {
             while (walk.level < depth && label[walk.node] != own
-                   && space.from_box(walk.leaf, i, walk.node) <= limit)
+                   && space.from_box(i, walk.node) <= limit)
                 walk.descend(space);
             if (walk.level < depth || label[walk.node] == own
-                || space.from_box(walk.leaf, i, walk.node) > limit)
+                || space.from_box(i, walk.node) > limit)
                 continue;
             u64 other_leaf = walk.node - (u64(1) << depth), end = space.first_place(other_leaf + 1);
             for (u64 j = space.first_place(other_leaf); j < end; ++j) {
                 if (fragment[j] == own) continue;
-                double total = space.between(walk.leaf, i, other_leaf, j);
+                double total = space.between(i, j);
                 if (total > limit) continue;
                 double weight = space.distance_of(total);
                 weight = core[i] > weight ? core[i] : weight;
