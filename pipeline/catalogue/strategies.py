@@ -1,10 +1,12 @@
-"""The six strategies. Each is a sequence of stages that finds the forest of a graph.
+"""The seven strategies. Each is a sequence of stages that finds the forest of a graph.
 
 "whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
 
 "fold", "tree" and "two-scan" read each partition block by block into a buffer. This is called a
 scan. When the buffer is full, "fold" and "tree" compute the forest of its edges and keep only this
 forest. "two-scan" keeps the lighter half of the buffer, and reads the graph again for the rest.
+
+"sweep" writes the edges to files, and removes the vertices in ranges. It needs the least memory.
 
 "tiles" joins the vertices inside the tiles of a grid first, and then runs an algorithm on the edges
 that remain.
@@ -21,7 +23,7 @@ from weakref import WeakKeyDictionary
 from ...errors import OptionError
 from ...stages import Stage, edges, fragments
 from ...stages.fields import COLUMNS, Field
-from ...stages.strategies import load, scan, tiles
+from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
 from ..steps import Loop, Step, needed_before
 
@@ -47,6 +49,7 @@ _SHARED = {
     "first_edge": _COUNT,  # the id of the first edge of the graph
     "scanner": FieldState(Field("", "scanner")),
     "tile_joiner": FieldState(Field("", "tile joiner")),
+    "sweeper": FieldState(Field("", "sweeper")),
 }
 
 #: The stages that compute keys from weights. They write the field `edges`.
@@ -107,8 +110,23 @@ two_scan = _scanning(
     Loop(scan.join_fragments, scan.raise_limit, *_SCAN, until=scan.nothing_left_out),
 )
 
+sweeping = Dataflow(
+    "sweep",
+    (
+        sweep.deal_to_buckets,
+        Loop(sweep.join_range, sweep.find_hooks, sweep.hand_over, until=sweep.is_last_range),
+        sweep.join_range,
+        sweep.read_forest,
+    ),
+    {"source": FieldState(_SOURCE.field), **_SHARED},  # the only partition
+    ("forest",),
+    "write the edges to buckets on disk, and remove one range of vertices after another",
+    {},
+)
+
 SCANNING = {flow.name: flow for flow in (fold, tree, two_scan)}
-STRATEGIES = ("whole", *SCANNING, "iterate", "tiles")
+_READING = {**SCANNING, "sweep": sweeping}
+STRATEGIES = ("whole", *_READING, "iterate", "tiles")
 
 _SUMMARIES = {
     "whole": "load the edges, and run {} on one partition",
@@ -136,8 +154,8 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 
 def strategy_flow(strategy: str, pipeline: Dataflow, *, holds_forests: bool = False) -> Dataflow:
     """Return a strategy; if it loads the partitions, it then runs the pipeline on them."""
-    if strategy in SCANNING:
-        return SCANNING[strategy]
+    if strategy in _READING:
+        return _READING[strategy]
     if strategy not in STRATEGIES:
         raise OptionError(
             f"strategy {strategy!r} is not known; choose from: {', '.join(STRATEGIES)}"
