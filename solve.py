@@ -83,7 +83,7 @@ def minimum_spanning_forest(
         configured for), the address of a scheduler, or a client.
     partitions : int, optional
         Number of partitions, which are ranges of edge ids. Default: one for each worker.
-    strategy : {"auto", "whole", "fold", "tree", "two-scan", "iterate", "tiles"}
+    strategy : {"auto", "whole", "fold", "tree", "two-scan", "sweep", "iterate", "tiles"}
         "whole" solves the graph in memory, in one partition. "fold" reads block by block and
         replaces a full buffer by its forest. "tree" finds the forest of each partition and merges
         these forests in a tree. "two-scan" scans for the lightest edges first, then for edges that

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import MemoryBoundError, OptionError
 from ..primitives import suggest_gpu
 from .catalogue.strategies import SCANNING, STRATEGIES
-from .streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, rounds_bytes, tiles_bytes
+from .streaming.bounds import (
+    FOLD_SHARE,
+    LAST_SHARE,
+    ScanMemory,
+    SweepMemory,
+    rounds_bytes,
+    tiles_bytes,
+)
+from .streaming.sweep import edges_moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +46,12 @@ _LOADING = 0.1
 #: Nanoseconds of a thread: per edge that a first scan reads; per edge that a later scan reads,
 #: which looks up labels; and to compute a forest, per edge and per vertex.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
+#: Nanoseconds of a thread per edge that a sweep deals to buckets, and per edge that it moves.
+_DEALT, _MOVED = 60.0, 120.0
+#: The bound in errors if the device sets it.
+_DEVICE_OPTION = "two thirds of the GPU's free memory: "
+#: The strategies that have one partition.
+_SINGLE = ("whole", "fold", "sweep")
 #: The edges that a scan holds: as a share of the capacity if it has dropped a heavier half, and as
 #: a share of all edges if few fragments remain.
 _STOPPED, _LEFT = 0.75, 0.03
@@ -46,13 +60,16 @@ _STOPPED, _LEFT = 0.75, 0.03
 class Estimate(NamedTuple):
     """The estimated cost of a run that scans a graph.
 
-    `read` and `sent` are the total bytes read from disks, and sent between workers.
+    `read` and `sent` are the total bytes read from disks, and sent between workers. `written` are
+    the bytes written to buckets on disk, and `disk` those on disk at the same time.
     """
 
     scans: int
     read: int
     sent: int
     seconds: float
+    written: int = 0
+    disk: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,9 +91,9 @@ class Plan:
     advice : str
         Whether to try a GPU, by a model; empty without CuPy.
     memory, least_memory : int or None
-        Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
-        a cluster they are for each task, otherwise for all tasks that run at once. None if the
-        strategy holds the whole graph.
+        Bytes that this plan needs, and the least bytes that any plan for this choice of strategy
+        needs: "auto" may choose a sweep. On a cluster they are for each task, otherwise for all
+        tasks that run at once. None if the strategy holds the whole graph.
     estimate : Estimate or None
         Cost of a strategy that reads the graph in scans.
     """
@@ -163,8 +180,7 @@ class Request:
         options, graph = self.options, self.graph
         count = options.partitions
         if count is None:
-            is_single = options.strategy in ("whole", "fold")
-            count = 1 if is_single else graph.num_chunks or self.scheduler.workers
+            count = 1 if options.strategy in _SINGLE else graph.num_chunks or self.scheduler.workers
         return max(1, min(count, graph.num_edges))
 
     @property
@@ -190,6 +206,21 @@ class Request:
         return has_room and self.options.checkpoint is None
 
     @property
+    def may_sweep(self) -> bool:
+        """Whether "auto" may choose a sweep."""
+        is_free = not (self.candidates.is_own or self.candidates.gives_fields)
+        is_single = self.scheduler.eager and not self.is_split
+        return is_free and is_single and not self.graph.is_read_once
+
+    @property
+    def exceeds_scans(self) -> bool:
+        """Whether a sweep needs less memory than scans, and only a sweep may fit in the bound."""
+        if not self.may_sweep or self.options.bound is None:
+            return False
+        least = _scan_memory(self, "two-scan").least_memory
+        return max(self.options.bound, SweepMemory(self.graph, self.scheduler).least_memory) < least
+
+    @property
     def exceeds_device(self) -> bool:
         """Whether the device's memory is too small for the graph."""
         return self.device_memory is not None and self.device_bytes > self.device_memory
@@ -213,6 +244,7 @@ RULES = (
     Rule(lambda run: run.candidates.gives_fields, "whole", "the run returns other fields"),
     Rule(lambda run: run.graph.is_read_once, "fold", "the graph can be read only once"),
     Rule(lambda run: run.suits_tiles, "tiles", "the graph is a grid"),
+    Rule(lambda run: run.exceeds_scans, "sweep", "memory is bounded, and too small for two-scan"),
     Rule(lambda run: run.options.bound is not None, "two-scan", "memory is bounded"),
     Rule(
         lambda run: run.exceeds_device,
@@ -256,7 +288,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     advises = options.backend == "auto" and graph.is_in_memory and backend != "cupy"
     unbounded = Plan(
         strategy,
-        1 if strategy == "fold" else request.partitions,
+        1 if strategy in ("fold", "sweep") else request.partitions,
         reason=reason,
         scheduler=scheduler.name,
         algorithm=pipeline.name,
@@ -266,8 +298,14 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     )
     if strategy == "tiles":
         return _tiled(unbounded, request)
+    if strategy == "sweep":
+        return _swept(unbounded, request, rates or Rates())
     is_bounded = strategy in SCANNING or (strategy == "iterate" and _reduces_first(request))
-    return _bounded(unbounded, request, rates or Rates()) if is_bounded else unbounded
+    found = _bounded(unbounded, request, rates or Rates()) if is_bounded else unbounded
+    if options.strategy == "auto" and strategy == "two-scan" and request.may_sweep:
+        least = SweepMemory(graph, scheduler).least_memory
+        found = replace(found, least_memory=min(found.least_memory or 0, least))
+    return found
 
 
 def _reduces_first(request: Request) -> bool:
@@ -287,11 +325,11 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     """Return the plan completed by the number of edges that each task may hold."""
     graph, scheduler, bound = request.graph, request.scheduler, request.bound
     strategy, partitions = unbounded.strategy, unbounded.partitions
-    scans = ScanMemory(graph, strategy, partitions, request.options.split_every, scheduler)
+    scans = _scan_memory(request, strategy)
     if bound is None and scheduler.worker_memory is not None:
         bound = max(scheduler.worker_memory, scans.least_memory)  # this limit never refuses a run
     is_device = bound is not None and bound != request.options.bound
-    option = "two thirds of the GPU's free memory: " if is_device else "memory="
+    option = _DEVICE_OPTION if is_device else "memory="
     capacity = scans.capacity(bound, option)
     light = num_light(graph, capacity, partitions) if strategy == "two-scan" else 0
     known = graph.num_edges < sys.maxsize and strategy in SCANNING
@@ -304,6 +342,38 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
         memory=max(taken, scans.least_memory),
         least_memory=scans.least_memory,
         estimate=_estimate(scans, capacity, light, rates) if known else None,
+    )
+
+
+def _scan_memory(request: Request, strategy: str) -> ScanMemory:
+    """Return the memory of the tasks of a strategy that scans the graph."""
+    partitions = 1 if strategy == "fold" else request.partitions
+    split_every = request.options.split_every
+    return ScanMemory(request.graph, strategy, partitions, split_every, request.scheduler)
+
+
+def _swept(unbounded: Plan, request: Request, rates: Rates) -> Plan:
+    """Return the plan of the strategy "sweep", completed by its memory and cost."""
+    graph, memory, bound = (
+        request.graph,
+        SweepMemory(request.graph, request.scheduler),
+        request.bound,
+    )
+    is_device = bound is not None and bound != request.options.bound
+    capacity = memory.capacity(bound, _DEVICE_OPTION if is_device else "memory=")
+    moved = edges_moved(graph.num_vertices, graph.num_edges, capacity)
+    written = int(moved * memory.stored_edge) + graph.num_vertices * memory.edge_id
+    read = graph.num_edges * (graph.held_edge - 8)
+    computing = (graph.num_edges * _DEALT + moved * _MOVED) * 1e-9 / request.scheduler.task_threads
+    seconds = _LOADING + max(computing, (read + 2 * written) / rates.disk)
+    disk = (graph.num_edges + min(graph.num_edges, capacity)) * memory.stored_edge
+    return replace(
+        unbounded,
+        algorithm="kruskal",
+        capacity=capacity,
+        memory=max(memory.memory(capacity), memory.least_memory),
+        least_memory=memory.least_memory,
+        estimate=Estimate(1, read + written, 0, seconds, written, disk),
     )
 
 
@@ -323,7 +393,7 @@ def _check(request: Request) -> None:
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))
         raise OptionError(f"strategy {strategy!r} is not available; choose from: {known}")
-    if strategy in ("whole", "fold") and partitions > 1:
+    if strategy in _SINGLE and partitions > 1:
         raise OptionError(f"strategy {strategy!r} has one partition, not {partitions}")
     once = "a graph that can be read only once"
     if request.graph.is_read_once and (strategy not in ("auto", "fold") or partitions > 1):
@@ -339,7 +409,11 @@ def _check_strategy(request: Request, strategy: str) -> None:
         problem = "needs a graph of mstflow.grid with its weights; choose another"
     elif request.candidates.gives_fields and strategy not in ("whole", "iterate"):
         problem = "gives only the field 'forest'; choose whole or iterate"
-    elif options.checkpoint is not None and strategy not in SCANNING:
+    elif strategy == "sweep" and request.candidates.is_own:
+        problem = "runs no pipeline of your own; choose another"
+    elif strategy == "sweep" and not request.scheduler.eager:
+        problem = "is one task of all threads; choose scheduler 'inline', or another strategy"
+    elif options.checkpoint is not None and strategy not in (*SCANNING, "sweep"):
         problem = "does not support checkpoint=; choose another"
     elif options.bound is not None and strategy == "whole":
         problem = "holds all edges and does not support memory=; choose another"

@@ -184,7 +184,7 @@ class SegmentFile:
                 for start in range(0, len(columns[0]), sizes().segment):
                     part = [column[start : start + sizes().segment] for column in columns]
                     head = np.array([len(part[0]), _sum(part)], np.int64)
-                    self.length += file.write(b"".join([head, *part]))
+                    self.length += file.write(b"".join(x.data for x in (head, *part)))
                     self.count += len(part[0])
         except OSError as error:
             raise OptionError(
@@ -203,7 +203,10 @@ class SegmentFile:
                         yield [column[:held] for column in block]
                     held, block = 0, [empty(max(most, rows), dtype) for dtype in self._dtypes]
                 segment = [column[held : held + rows] for column in block]
-                if any(file.readinto(x) < x.nbytes for x in segment) or _sum(segment) != expected:
+                if (
+                    any(file.readinto(x.data) < x.nbytes for x in segment)
+                    or _sum(segment) != expected
+                ):
                     raise FileFormatError(f"{self._path}: the file is damaged; start the run again")
                 held, seen = held + rows, seen + rows
         yield [column[:held] for column in block]
@@ -227,5 +230,5 @@ def _sum(columns: Sequence[NDArray[Any]]) -> int:
     """Return a checksum."""
     checksum = 0
     for column in columns:
-        checksum = zlib.crc32(column, checksum)
+        checksum = zlib.crc32(column.data, checksum)
     return checksum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 import time
@@ -114,6 +115,17 @@ def choose_ranges(num_tiles: int, tile: int, num_edges: int, capacity: int) -> l
     return [*starts, num_tiles]
 
 
+def edges_moved(num_vertices: int, num_edges: int, capacity: int) -> float:
+    """Return about how many times edges are written to buckets."""
+    tile, moved = sizes().tile, float(num_edges)
+    starts = choose_ranges(-(-num_vertices // tile), tile, num_edges, capacity)
+    for start, stop in itertools.pairwise(starts[:-1]):
+        left = starts[-1] - start
+        edges = max(num_edges - start * tile, left * tile)
+        moved += edges * (1 - ((starts[-1] - stop) / left) ** 2)
+    return moved
+
+
 def _index(size: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if size < 2**31 else np.int64)
 
@@ -146,7 +158,8 @@ class Sweeper:
         buckets = self._open(record)
         saved = time.perf_counter()
         rest = source.slice(buckets.seen, self.num_edges)
-        calls = (partial(self._deal, buckets.order, block) for block in rest.blocks(BLOCK_EDGES))
+        size = max(1, min(BLOCK_EDGES, self.capacity // 2))
+        calls = (partial(self._deal, buckets.order, block) for block in rest.blocks(size))
         for count, dealt in in_order(calls, self.solver.backend):
             buckets.append(dealt)
             buckets.seen += count
@@ -169,6 +182,7 @@ class Sweeper:
         if saved:
             (starts, ends), state = saved
             bits = state["bits"]
+            self._check_ranges(folder, 2**bits, starts[state["range"] :])
         else:
             self._check_disk(folder, sum(dtype.itemsize for dtype in dtypes))
             tiles = max(1, -(-self.num_vertices >> bits))
@@ -178,6 +192,13 @@ class Sweeper:
         if saved:
             buckets.resume(ends, state)
         return buckets
+
+    def _check_ranges(self, folder: Path, tile: int, starts: NDArray[np.int64]) -> None:
+        """Check that the ranges of a killed run are not too large for the memory of this one."""
+        if np.diff(starts).max() * tile > max(tile, self.capacity // _RANGE):
+            raise OptionError(
+                f"{folder.parent}: the run that was killed had more memory; set memory= to as much"
+            )
 
     def _check_disk(self, folder: Path, edge: int) -> None:
         """Check the free space: a bucket is on disk twice while its edges move."""

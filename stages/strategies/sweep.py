@@ -57,9 +57,9 @@ def find_hooks(ops: ArrayModule, buckets: Buckets, joined: Edges) -> Index:
     Complete components may have any hook, because both ends of their edges get the same.
     """
     size, (u, v, *_) = buckets.num_vertices, joined
-    is_inside = v < size
-    _, root = ops.join_in_order(*ops.compact(is_inside, u, v), size)
-    u, v = ops.compact(~is_inside, u, v)
+    inner_u, inner_v = ops.compact(v < size, u, v)
+    _, root = ops.join_in_order(inner_u, inner_v, size)
+    u, v = ops.compact(v >= size, u, v)
     hook = ops.scatter(ops.gather(root, u), v, size, size, v.dtype)
     return ops.gather(hook, root)
 

@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_strategies import edge_lists
-from mstflow import EdgeList, algorithm, backends
+from mstflow import algorithm, backends
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.strategies import from_columns, strategy_flow
 from mstflow.pipeline.execute import execute
 from mstflow.pipeline.schedulers.scheduler import Inline
-from mstflow.pipeline.streaming.checkpoint import Record
 from mstflow.pipeline.streaming.solver import Solver
-from mstflow.pipeline.streaming.sweep import Sweeper, choose_ranges
+from mstflow.pipeline.streaming.sweep import Sweeper
 from mstflow.primitives import Backend
 from mstflow.runtime.device import host_array
 from mstflow.runtime.sizes import tuned
@@ -33,7 +32,11 @@ def sweep(graph, folder, capacity, *, maximum=False, backend="numpy", record=Non
         fields, report = execute(
             flow,
             [{"source": source}],
-            {"sweeper": Sweeper(solver, capacity, *sizes, str(folder)), "num_edges": sizes[1], "num_vertices": sizes[0]},
+            {
+                "sweeper": Sweeper(solver, capacity, *sizes, str(folder)),
+                "num_vertices": source.num_vertices,
+                "num_edges": source.num_edges,
+            },
             scheduler=Inline(),
             backend=solver.backend,
             checkpoint=record,
@@ -48,7 +51,9 @@ def sweep(graph, folder, capacity, *, maximum=False, backend="numpy", record=Non
     tile=st.sampled_from([1, 2, 4]),
     maximum=st.booleans(),
 )
-def test_every_capacity_finds_the_same_forest(backend, graph, capacity, tile, maximum, tmp_path_factory):
+def test_every_capacity_finds_the_same_forest(
+    backend, graph, capacity, tile, maximum, tmp_path_factory
+):
     folder = tmp_path_factory.mktemp("buckets")
     found, _ = sweep(graph, folder, capacity, maximum=maximum, backend=backend, tile=tile)
     assert np.array_equal(found, kruskal(graph, maximum))
