@@ -151,11 +151,12 @@ class Buckets:
             state = {"seen": self.seen, "range": self._range, "bits": self.order.bits}
             self._record.save((self.order.starts, ends), state)
 
-    def resume(self, ends: NDArray[np.int64], state: dict[str, Any]) -> None:
-        """Restore a saved state: its rows in each file and its fields."""
+    def restore(self, ends: NDArray[np.int64], state: dict[str, Any]) -> Buckets:
+        """Restore a saved state; remove what was written to files later, or by another run."""
         self.seen, self._range = state["seen"], state["range"]
         for number, (file, end) in enumerate(zip(self._all_files, ends.tolist(), strict=True)):
             file.restore(*(end if number >= self._range else (0, 0)))
+        return self
 
     @property
     def _all_files(self) -> list[SegmentFile]:

@@ -107,7 +107,7 @@ def choose_ranges(num_tiles: int, tile: int, num_edges: int, capacity: int) -> l
     """
     starts, left, most = [0], num_tiles, capacity // _RANGE
     least = math.log(max(2, num_tiles * tile // most)) / _RANGES
-    while left * tile > most:
+    while left > max(1, most // tile):
         edges = max(num_edges - (num_tiles - left) * tile, left * tile)
         share = max(_FILLED * capacity / (2 * edges), least)
         left -= max(1, min(int(left * share), most // tile))
@@ -187,11 +187,9 @@ class Sweeper:
             self._check_disk(folder, sum(dtype.itemsize for dtype in dtypes))
             tiles = max(1, -(-self.num_vertices >> bits))
             starts = np.array(choose_ranges(tiles, 2**bits, self.num_edges, self.capacity))
+            ends, state = np.zeros((len(starts), 2), np.int64), {"seen": 0, "range": 0}
         order = VertexOrder.of(bits, starts, index)
-        buckets = Buckets(self, order, dtypes, folder, record)
-        if saved:
-            buckets.resume(ends, state)
-        return buckets
+        return Buckets(self, order, dtypes, folder, record).restore(ends, state)
 
     def _check_ranges(self, folder: Path, tile: int, starts: NDArray[np.int64]) -> None:
         """Check that the ranges of a killed run are not too large for the memory of this one."""
