@@ -273,3 +273,14 @@ def test_a_checkpoint_of_a_call(tmp_path):
     mstflow.verify(graph, forest)
     with pytest.raises(OptionError, match="maximum differ"):
         mstflow.minimum_spanning_forest(graph, maximum=True, **options)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4"])
+def test_the_weight_of_a_forest_is_summed_in_blocks(dtype, tmp_path):
+    graph = random_graph(60, 300, 20, dtype)
+    for name, column in zip("uvw", (graph.u, graph.v, graph.weight), strict=True):
+        np.save(tmp_path / f"{name}.npy", column)
+    forest = mstflow.minimum_spanning_forest(tmp_path, strategy="sweep")
+    assert forest.total_weight == graph.weight[kruskal(graph)].sum()
+    assert "_taken" not in vars(forest)
+    assert np.array_equal(forest.weight, graph.weight[kruskal(graph)])
