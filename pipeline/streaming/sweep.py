@@ -91,12 +91,8 @@ class VertexOrder(NamedTuple):
         u, v = ops.minimum(u, v), ops.maximum(u, v)
         ranges = np.repeat(np.arange(self.num_ranges, dtype=np.int32), np.diff(self.starts))
         bucket = ops.gather(ops.asarray(ranges), u >> self.bits)
-        one = ops.full(len(u), 1, ops.index_dtype(len(u)))
-        counts = ops.scatter_reduce(bucket, one, self.num_ranges, "sum", 0)
-        ends = ops.offsets(counts, one.dtype)
-        place = ops.multiprefix(bucket, one, ends[:-1])
-        columns = [ops.scatter(place, x, len(u), 0, x.dtype) for x in (u, v, key, edge_id)]
-        return ops.to_host(ends), list(map(ops.to_host, columns))
+        ends, *columns = map(ops.to_host, ops.deal(bucket, self.num_ranges, u, v, key, edge_id))
+        return ends, columns
 
 
 def choose_ranges(num_tiles: int, tile: int, num_edges: int, capacity: int) -> list[int]:
