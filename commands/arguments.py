@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The names of the registries, which load NumPy; a test compares them.
 BACKENDS = ("numpy", "numba", "cupy")
-STRATEGIES = ("whole", "fold", "tree", "two-scan", "iterate", "tiles")
+STRATEGIES = ("whole", "fold", "tree", "two-scan", "sweep", "iterate", "tiles")
 FORMATS = "gr, txt, mtx, metis, npz, npy, bin, image, csv, parquet, arrow"
 OUTPUTS = ".gr, .mtx, .npz, .csv, .parquet"
 

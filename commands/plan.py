@@ -95,6 +95,9 @@ def _costs(facts: dict[str, Any], each: str) -> dict[str, str]:
         lines["scans"] = str(facts["scans"])
         lines["read"] = show_bytes(facts["read"])
         lines["sent"] = show_bytes(facts["sent"])
+        if facts["written"]:
+            disk = show_bytes(facts["disk"])
+            lines["written"] = f"{show_bytes(facts['written'])}; at most {disk} on disk at once"
         lines["time"] = f"about {facts['seconds']:,.1f} s"
     return lines
 

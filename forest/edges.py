@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 
@@ -44,13 +46,24 @@ _SCALE = 1127
 
 def total(weight: NDArray[Any]) -> int | float:
     """Return the exact sum of integers as an int, or of floats rounded once to binary64."""
-    blocks = [weight[start : start + 2**20] for start in range(0, len(weight), 2**20)]
-    if weight.dtype.kind != "f":
-        return sum(map(_sum_integers, blocks))
-    infinite = weight[np.isinf(weight)]
-    if len(infinite):
-        return float(infinite[0]) if (infinite == infinite[0]).all() else math.nan
-    exact = Fraction(sum(map(_sum_floats, blocks)), 2**_SCALE)
+    return total_of((weight,), weight.dtype)
+
+
+def total_of(blocks: Iterable[NDArray[Any]], dtype: np.dtype[Any]) -> int | float:
+    """Return the `total` of several arrays of a dtype."""
+    sums, infinite = 0, set()
+    for block in blocks:
+        for start in range(0, len(block), 2**20):
+            values = block[start : start + 2**20]
+            if dtype.kind == "f" and (beyond := np.isinf(values)).any():
+                infinite |= set(values[beyond].tolist())
+            else:
+                sums += _sum_floats(values) if dtype.kind == "f" else _sum_integers(values)
+    if dtype.kind != "f":
+        return sums
+    if infinite:
+        return infinite.pop() if len(infinite) == 1 else math.nan
+    exact = Fraction(sums, 2**_SCALE)
     try:
         return float(exact)
     except OverflowError:

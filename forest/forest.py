@@ -19,7 +19,7 @@ from ..runtime.team import kernel_threads
 from . import export
 from .added import extended, numbered_batch
 from .cluster_table import ClusterTable
-from .edges import ForestEdges, total
+from .edges import ForestEdges, total, total_of
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
 from .queries import component_labels, find_replacements
 
@@ -139,6 +139,10 @@ class Forest:
     @cached_property
     def total_weight(self) -> int | float:
         """Sum of the weights: exact for integers, correctly rounded to binary64 for floats."""
+        if self.strategy == "sweep" and isinstance(self.graph, EdgeSource):
+            # Memory may not hold the columns of the forest.
+            blocks = (block[2] for block in self.graph.take_blocks(self.edge_ids))
+            return total_of(blocks, self.graph.first_columns()[2].dtype)
         return total(host_array(self.weight))
 
     def to_host(self) -> Forest:

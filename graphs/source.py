@@ -366,13 +366,17 @@ class EdgeSource:
                     host_array(edge_ids) + (segment.start - self.first_id)
                 )
                 return taken
-        blocks, low, known = [], 0, host_array(edge_ids)
+        blocks = list(self.take_blocks(edge_ids))
+        return _joined(blocks or [tuple(column[:0] for column in self.first_columns())])
+
+    def take_blocks(self, edge_ids: NDArray[np.int64]) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield what `take` returns, block by block."""
+        low, known = 0, host_array(edge_ids)
         for first, count, read in self.blocks():
             high = int(np.searchsorted(known, first + count))
             if low < high:
-                blocks.append(tuple(column[edge_ids[low:high] - first] for column in read()))
+                yield tuple(column[edge_ids[low:high] - first] for column in read())
             low = high
-        return _joined(blocks or [tuple(column[:0] for column in self.first_columns())])
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the first edge; empty columns if there are no edges.

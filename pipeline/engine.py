@@ -16,6 +16,7 @@ from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module, gpu_pays, resolve_backend, transfer
 from ..progress import set_listener
 from ..runtime.memory import keeping_blocks
+from ..runtime.scratch import scratch_folder
 from ..runtime.team import sharing
 from ..stages.fields import rebuilt
 from .catalogue.strategies import STRATEGIES, from_columns, strategy_flow
@@ -34,6 +35,7 @@ from .streaming.checkpoint import (
 from .streaming.facts import GraphFacts, device_bytes
 from .streaming.scan import Scanner
 from .streaming.solver import Solver
+from .streaming.sweep import Sweeper
 from .streaming.tiles import TileJoiner
 
 if TYPE_CHECKING:
@@ -173,11 +175,14 @@ def _execute(request: Request, decided: Plan, source: EdgeSource) -> tuple[dict[
     records = _open_records(request, decided, source, scheduler, (flow, solver.flow))
     with memory_errors(source.num_vertices, source.num_edges):
         # Blocks that are kept for the next run are in memory together with the result.
-        with keeping_blocks(for_next=options.bound is None and request.graph.is_in_memory):
+        with (
+            _bucket_folder(decided, records) as folder,
+            keeping_blocks(for_next=options.bound is None and request.graph.is_in_memory),
+        ):
             fields, report = execute(
                 flow,
                 [{"source": part} for part in split(source, decided.partitions, scheduler)],
-                _initial_fields(source, solver, decided),
+                _initial_fields(source, solver, decided, folder),
                 scheduler=scheduler,
                 backend=backend,
                 split_every=options.split_every,
@@ -222,11 +227,27 @@ def _flow(request: Request, decided: Plan) -> Dataflow:
     return replace(flow, result=("forest", "found")) if request.graph.is_read_once else flow
 
 
-def _initial_fields(source: EdgeSource, solver: Solver, decided: Plan) -> dict[str, Any]:
+@contextlib.contextmanager
+def _bucket_folder(decided: Plan, records: Callable[[str], Any] | None) -> Iterator[str]:
+    """Yield a new folder for a sweep without a checkpoint; for other runs, an empty string."""
+    if decided.strategy != "sweep" or records is not None:
+        yield ""
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch_folder(None))
+        except OSError as error:
+            raise OptionError(f"cannot create a folder for edges: {error}") from error
+        yield folder
+
+
+def _initial_fields(
+    source: EdgeSource, solver: Solver, decided: Plan, folder: str
+) -> dict[str, Any]:
     """Return the fields of the whole graph that exist before the first step of any strategy."""
     num_vertices, num_edges, first = source.num_vertices or 0, source.num_edges, source.first_id
     can_rescan = STRATEGIES[decided.strategy].rescans
-    return {
+    fields: dict[str, Any] = {
         "num_vertices": num_vertices,
         "num_edges": num_edges,
         "maximum": solver.maximum,
@@ -238,6 +259,10 @@ def _initial_fields(source: EdgeSource, solver: Solver, decided: Plan) -> dict[s
         "scanner": Scanner(solver, decided.capacity, can_rescan, num_vertices, num_edges, first),
         "tile_joiner": TileJoiner(solver, first, num_edges),
     }
+    if decided.strategy == "sweep" and source.weight_dtype is not None:  # it is measured
+        sizes = num_vertices, num_edges or 0, first
+        fields["sweeper"] = Sweeper(solver, decided.capacity, *sizes, source.weight_dtype, folder)
+    return fields
 
 
 def _results(

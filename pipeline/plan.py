@@ -12,7 +12,15 @@ from ..primitives import suggest_gpu
 from ..runtime.host import show_bytes
 from ..runtime.sizes import sizes
 from .catalogue.strategies import STRATEGIES
-from .streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, rounds_bytes, tiles_bytes
+from .streaming.bounds import (
+    FOLD_SHARE,
+    LAST_SHARE,
+    ScanMemory,
+    SweepMemory,
+    rounds_bytes,
+    tiles_bytes,
+)
+from .streaming.sweep import edges_moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +44,11 @@ _LOADING = 0.1
 #: Nanoseconds of a thread: per edge that a first scan reads; per edge that a later scan reads,
 #: which looks up labels; and to compute a forest, per edge and per vertex.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
+#: Nanoseconds of a thread per edge that a sweep deals to buckets, and per edge that it moves.
+_DEALT, _MOVED = 60.0, 120.0
+#: The bound in errors if the device sets it.
+_DEVICE_OPTION = "two thirds of the GPU's free memory: "
+#: The strategies that have one partition.
 #: The edges that a scan holds: as a share of the capacity if it has dropped a heavier half, and as
 #: a share of all edges if few fragments remain.
 _STOPPED, _LEFT = 0.75, 0.03
@@ -44,13 +57,16 @@ _STOPPED, _LEFT = 0.75, 0.03
 class Estimate(NamedTuple):
     """The estimated cost of a run that scans a graph.
 
-    `read` and `sent` are the total bytes read from disks, and sent between workers.
+    `read` and `sent` are the total bytes read from disks, and sent between workers. `written` are
+    the bytes written to buckets on disk, and `disk` those on disk at the same time.
     """
 
     scans: int
     read: int
     sent: int
     seconds: float
+    written: int = 0
+    disk: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,9 +88,9 @@ class Plan:
     advice : str
         Whether to persist the chunks of Dask, or to try a GPU, by a model.
     memory, least_memory : int or None
-        Bytes that this plan needs, and the least bytes that any plan with this strategy needs. On
-        a cluster they are for each task, otherwise for all tasks that run at once. None if the
-        strategy holds the whole graph.
+        Bytes that this plan needs, and the least bytes that any plan for this choice of strategy
+        needs: "auto" may choose a sweep. On a cluster they are for each task, otherwise for all
+        tasks that run at once. None if the strategy holds the whole graph.
     estimate : Estimate or None
         Cost of a strategy that reads the graph in scans.
     """
@@ -168,7 +184,7 @@ class Request:
 
     def pipeline(self, strategy: str) -> Dataflow:
         """Return the pipeline that a strategy runs."""
-        if STRATEGIES[strategy].scans:
+        if STRATEGIES[strategy].streams:
             return self.candidates.pipeline
         return self.candidates.in_memory(self.backend, self.graph.num_edges)
 
@@ -195,6 +211,21 @@ class Request:
         return has_room and self.options.checkpoint is None
 
     @property
+    def may_sweep(self) -> bool:
+        """Whether "auto" may choose a sweep."""
+        is_free = not (self.candidates.is_own or self.candidates.gives_fields)
+        is_single = self.scheduler.eager and not self.is_split
+        return is_free and is_single and not self.graph.is_read_once
+
+    @property
+    def exceeds_scans(self) -> bool:
+        """Whether a sweep needs less memory than scans, and only a sweep may fit in the bound."""
+        if not self.may_sweep or self.options.bound is None:
+            return False
+        least = _scan_memory(self, "two-scan").least_memory
+        return max(self.options.bound, SweepMemory(self.graph, self.scheduler).least_memory) < least
+
+    @property
     def exceeds_device(self) -> bool:
         """Whether the device's memory is too small for the graph."""
         return self.device_memory is not None and self.device_bytes > self.device_memory
@@ -218,6 +249,7 @@ RULES = (
     Rule(lambda run: run.candidates.gives_fields, "whole", "the run returns other fields"),
     Rule(lambda run: run.graph.is_read_once, "fold", "the graph can be read only once"),
     Rule(lambda run: run.suits_tiles, "tiles", "the graph is a grid"),
+    Rule(lambda run: run.exceeds_scans, "sweep", "memory is bounded, and too small for two-scan"),
     Rule(lambda run: run.options.bound is not None, "two-scan", "memory is bounded"),
     Rule(
         lambda run: run.exceeds_device,
@@ -275,10 +307,16 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
     )
     if strategy == "tiles":
         return _tiled(unbounded, request)
+    if strategy == "sweep":
+        return _swept(unbounded, request, rates or Rates())
     if strategy == "iterate" and not _reduces_first(request):
         return unbounded
     is_bounded = STRATEGIES[strategy].is_bounded
-    return _bounded(unbounded, request, rates or Rates()) if is_bounded else unbounded
+    found = _bounded(unbounded, request, rates or Rates()) if is_bounded else unbounded
+    if options.strategy == "auto" and strategy == "two-scan" and request.may_sweep:
+        least = SweepMemory(graph, scheduler).least_memory
+        found = replace(found, least_memory=min(found.least_memory or 0, least))
+    return found
 
 
 def _reduces_first(request: Request) -> bool:
@@ -298,7 +336,7 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     """Return the plan completed by the number of edges that each task may hold."""
     graph, scheduler, bound = request.graph, request.scheduler, request.bound
     strategy, reason = unbounded.strategy, unbounded.reason
-    scans, most = _scans(request, strategy), scheduler.most_memory
+    scans, most = _scan_memory(request, strategy), scheduler.most_memory
     if problem := _exceeds_workers(request, strategy):
         raise WorkerError(f"{problem}; start workers with more memory, or with fewer threads")
     if bound is None and scheduler.usual_memory is not None:
@@ -307,10 +345,10 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
         reason += f"; memory= is lowered to {show_bytes(most)}, as no worker has more for a task"
         bound = most
     is_device = request.device_memory is not None and bound != request.options.bound
-    option = "two thirds of the GPU's free memory: " if is_device else "memory="
+    option = _DEVICE_OPTION if is_device else "memory="
     capacity = scans.capacity(bound, option)
     light = num_light(graph, capacity, scans.partitions) if scans.can_rescan else 0
-    known = graph.num_edges < sys.maxsize and STRATEGIES[strategy].scans
+    known = graph.num_edges < sys.maxsize and STRATEGIES[strategy].streams
     taken = scans.memory(min(capacity, graph.num_edges))
     return replace(
         unbounded,
@@ -324,8 +362,8 @@ def _bounded(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     )
 
 
-def _scans(request: Request, strategy: str) -> ScanMemory:
-    """Return the memory of the tasks of a strategy."""
+def _scan_memory(request: Request, strategy: str) -> ScanMemory:
+    """Return the memory of the tasks of a strategy that scans the graph."""
     chosen, options = STRATEGIES[strategy], request.options
     return ScanMemory(
         request.graph,
@@ -341,13 +379,36 @@ def _scans(request: Request, strategy: str) -> ScanMemory:
 def _exceeds_workers(request: Request, strategy: str) -> str:
     """Return why no worker can hold a task of a strategy; empty if workers can, or if unknown."""
     most, is_whole = request.scheduler.most_memory, strategy == "whole"
-    if most is None or strategy == "tiles":
+    if most is None or strategy in ("sweep", "tiles"):
         return ""
-    needed = rounds_bytes(request.graph) if is_whole else _scans(request, strategy).least_memory
+    scans = _scan_memory(request, strategy)
+    needed = rounds_bytes(request.graph) if is_whole else scans.least_memory
     if needed <= most:
         return ""
     has = f"the smallest worker has {show_bytes(most)} for each of its threads"
     return f"a task of strategy {strategy!r} needs {show_bytes(needed)}, and {has}"
+
+
+def _swept(unbounded: Plan, request: Request, rates: Rates) -> Plan:
+    """Return the plan of the strategy "sweep", completed by its memory and cost."""
+    graph, bound = request.graph, request.bound
+    memory = SweepMemory(graph, request.scheduler)
+    is_device = request.device_memory is not None and bound != request.options.bound
+    capacity = memory.capacity(bound, _DEVICE_OPTION if is_device else "memory=")
+    moved = edges_moved(graph.num_vertices, graph.num_edges, capacity)
+    written = int(moved * memory.stored_edge) + graph.num_vertices * memory.edge_id
+    read = graph.num_edges * (graph.held_edge - 8)
+    computing = (graph.num_edges * _DEALT + moved * _MOVED) * 1e-9 / request.scheduler.task_threads
+    seconds = _LOADING + max(computing, (read + 2 * written) / rates.disk)
+    disk = (graph.num_edges + min(graph.num_edges, capacity)) * memory.stored_edge
+    return replace(
+        unbounded,
+        algorithm="kruskal",
+        capacity=capacity,
+        memory=max(memory.memory(capacity), memory.least_memory),
+        least_memory=memory.least_memory,
+        estimate=Estimate(1, read + written, 0, seconds, written, disk),
+    )
 
 
 def _tiled(unbounded: Plan, request: Request) -> Plan:
@@ -382,7 +443,11 @@ def _check_strategy(request: Request, strategy: str) -> None:
         problem = "needs a graph of mstflow.grid with its weights; choose another"
     elif request.candidates.gives_fields and not chosen.gives_fields:
         problem = "gives only the field 'forest'; choose whole or iterate"
-    elif options.checkpoint is not None and not chosen.scans:
+    elif strategy == "sweep" and request.candidates.is_own:
+        problem = "runs no pipeline of your own; choose another"
+    elif strategy == "sweep" and not request.scheduler.eager:
+        problem = "is one task of all threads; choose scheduler 'inline', or another strategy"
+    elif options.checkpoint is not None and not chosen.streams:
         problem = "does not support checkpoint=; choose another"
     elif options.bound is not None and not chosen.is_bounded:
         problem = "holds all edges and does not support memory=; choose another"

@@ -118,6 +118,11 @@ def _check_relabel_pairs(name: str, label: Any, u: Any, v: Any, *columns: Any) -
     _same_length(name, u=u, v=v, **{f"column {i}": column for i, column in enumerate(columns)})
 
 
+def _check_deal(name: str, index: Any, size: int, *columns: Any) -> None:
+    _places(name, "index", index, size)
+    _same_length(name, index=index, **{f"column {i}": column for i, column in enumerate(columns)})
+
+
 def _check_multiprefix(name: str, index: Any, values: Any, start: Any) -> None:
     _places(name, "index", index, len(start))
     _same_length(name, index=index, values=values)
@@ -302,6 +307,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "scatter_argmin": _check_scatter_argmin,
     "compact_pairs": _check_compact_pairs,
     "relabel_pairs": _check_relabel_pairs,
+    "deal": _check_deal,
     "multiprefix": _check_multiprefix,
     "segmented_compact": _check_segmented_compact,
     "scatter_min_pairs": _check_scatter_min_pairs,

@@ -47,6 +47,7 @@ bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
 | any_equal               | whether elements at the same position are equal      | n, n           |
 | compact_pairs           | pairs with distinct members and keys up to a limit   | n, 8n          |
 | relabel_pairs           | pairs of labels, without those that became equal     | n, 8n          |
+| deal                    | columns sorted by an index of few values, stably     | n, n           |
 | multiprefix             | prefix sums of the values at each place              | n log n, 8n    |
 | segmented_compact       | elements of each segment selected, to a given place  | n, 8n          |
 | scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
@@ -343,6 +344,28 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         """
         new_u, new_v = self.gather(label, u), self.gather(label, v)
         return self.compact(new_u != new_v, new_u, new_v, *columns)
+
+    def deal(self, index: Array, size: int, /, *columns: Array) -> tuple[Array, ...]:
+        """Sort columns by an index of few values; equal values keep their order.
+
+        Parameters
+        ----------
+        index : index array of length m
+            Values below `size`.
+        size : int
+        *columns : arrays of length m
+
+        Returns
+        -------
+        offsets : array of length `size` + 1
+            The first position of each value in the sorted columns; last, m.
+        *columns : arrays of length m
+        """
+        one = self.full(len(index), 1, self.index_dtype(len(index)))
+        offsets = self.offsets(self.scatter_reduce(index, one, size, "sum", 0), one.dtype)
+        place = self.multiprefix(index, one, offsets[:-1])
+        dealt = (self.scatter(place, x, len(index), 0, x.dtype) for x in columns)
+        return offsets, *dealt
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
         """Return, for each value, its place's `start` plus the earlier values at the same place.

@@ -132,7 +132,14 @@ _RECORDS: dict[str, type] = {
     "weight order": WeightOrder,
 }
 #: The kinds of other objects, with an attribute of each.
-_OBJECTS = {"source": "blocks", "scanner": "begin", "tile joiner": "join", "dtype": "itemsize"}
+_OBJECTS = {
+    "source": "blocks",
+    "scanner": "begin",
+    "tile joiner": "join",
+    "sweeper": "deal",
+    "buckets": "move",
+    "dtype": "itemsize",
+}
 #: The kinds of numbers, with the other kinds that a stage may read as each of them.
 _NUMBERS = {
     "count": (),
@@ -150,8 +157,9 @@ class Field:
     Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
     of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
     "candidates", "cut", "points", "tree", "neighbors", "copies" and "weight order". "levels" is a
-    tuple of arrays. "source", "scanner" and "tile joiner" are objects that read a graph. "dtype" is
-    the dtype of an array. "any" is a value of any kind. An `optional` field may be None.
+    tuple of arrays. "source", "scanner", "tile joiner" and "sweeper" are objects that read a graph,
+    "buckets" are edges on disk, and "dtype" is the dtype of an array. "any" is a value of any kind.
+    An `optional` field may be None.
     """
 
     axis: str
@@ -250,3 +258,7 @@ Source = Annotated[Any, Field("", "source")]
 Scanner = Annotated[Any, Field("", "scanner")]
 #: Joins the vertices of tiles: `pipeline.streaming.tiles.TileJoiner`.
 TileJoiner = Annotated[Any, Field("", "tile joiner")]
+#: Deals a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
+Sweeper = Annotated[Any, Field("", "sweeper")]
+#: Edges on disk: `pipeline.streaming.buckets.Buckets`.
+Buckets = Annotated[Any, Field("", "buckets")]

@@ -1,10 +1,12 @@
-"""The six strategies. Each is a sequence of stages that finds the forest of a graph.
+"""The seven strategies. Each is a sequence of stages that finds the forest of a graph.
 
 "whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
 
 "fold", "tree" and "two-scan" read each partition block by block into a buffer. This is called a
 scan. When the buffer is full, "fold" and "tree" compute the forest of its edges and keep only this
 forest. "two-scan" keeps the lighter half of the buffer, and reads the graph again for the rest.
+
+"sweep" writes the edges to files, and removes the vertices in ranges. It needs the least memory.
 
 "tiles" joins the vertices inside the tiles of a grid first, and then runs an algorithm on the edges
 that remain.
@@ -22,7 +24,7 @@ from weakref import WeakKeyDictionary
 from ...errors import OptionError
 from ...stages import Stage, edges, fragments
 from ...stages.fields import COLUMNS, Field
-from ...stages.strategies import load, scan, tiles
+from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
 from ..steps import Loop, Step, needed_before
 
@@ -48,6 +50,7 @@ _SHARED = {
     "first_edge": _COUNT,  # the id of the first edge of the graph
     "scanner": FieldState(Field("", "scanner")),
     "tile_joiner": FieldState(Field("", "tile joiner")),
+    "sweeper": FieldState(Field("", "sweeper")),
 }
 
 #: The stages that compute keys from weights. They write the field `edges`.
@@ -116,11 +119,25 @@ _WEIGHING = {
     for name, flow in _strategies(scan.collect_weights).items()
 }
 
+sweeping = Dataflow(
+    "sweep",
+    (
+        sweep.deal_to_buckets,
+        Loop(sweep.join_range, sweep.find_hooks, sweep.hand_over, until=sweep.is_last_range),
+        sweep.join_range,
+        sweep.read_forest,
+    ),
+    {"source": FieldState(_SOURCE.field), **_SHARED},  # the only partition
+    ("forest",),
+    "write the edges to buckets on disk, and remove one range of vertices after another",
+    {},
+)
+
 
 class Strategy(NamedTuple):
     """A strategy, and which runs it supports. The planner decides by these properties."""
 
-    #: Its stages if it scans the graph; otherwise a template of its summary, for an algorithm.
+    #: Its stages if it streams the graph; otherwise a template of its summary, for an algorithm.
     flow: Dataflow | str
     #: Whether later scans take the edges that a scan skips.
     rescans: bool = False
@@ -134,8 +151,8 @@ class Strategy(NamedTuple):
     needs_grid: bool = False
 
     @property
-    def scans(self) -> bool:
-        """Whether it scans the graph, and so keeps checkpoints."""
+    def streams(self) -> bool:
+        """Whether it reads the graph in blocks, and so keeps checkpoints."""
         return isinstance(self.flow, Dataflow)
 
 
@@ -149,6 +166,7 @@ STRATEGIES = {
     "fold": Strategy(_SCANNING["fold"], is_single=True),
     "tree": Strategy(_SCANNING["tree"]),
     "two-scan": Strategy(_SCANNING["two-scan"], rescans=True),
+    "sweep": Strategy(sweeping, is_single=True),
     "iterate": Strategy("load the edges, and run {} on all partitions", gives_fields=True),
     "tiles": Strategy(
         "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
@@ -187,7 +205,7 @@ def strategy_flow(
         )
     flow = STRATEGIES[strategy].flow
     if isinstance(flow, Dataflow):
-        return _WEIGHING[strategy] if weighs else flow
+        return _WEIGHING.get(strategy, flow) if weighs else flow
     first = _TILES if strategy == "tiles" else _LOAD_FORESTS if holds_forests else _LOAD
     return _extended(pipeline, strategy, flow.format(pipeline.name), "source", first)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ...errors import MemoryBoundError
 from ...graphs.segments import File
 from ...graphs.source import BLOCK_EDGES, EdgeSource
+from ...runtime.sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,10 @@ _SOLVING_COMPILED = (10, 2, 1.5, 1)
 #: edges are light, and are copied: bytes per edge, without the weight.
 _DENSE, _COPIES = 4, {"numpy": 50}
 _COPIES_COMPILED = 30
+#: Bytes of a sweep: per edge of a bucket while its forest is computed, beside its columns (a rank of
+#: 64 bits, a copy of an end, a record of 16 bytes); per tile of a random order; and per edge of a
+#: block that a thread deals.
+_SWEPT_EDGE, _TILE_RANK, _DEALT_EDGE = 36, 40, 64
 #: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
 #: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
 #: scan then fits three times.
@@ -246,6 +251,54 @@ class ScanMemory:
         edges = self._forests * min(self._largest, vertices) * (self.graph.held_edge + _ROUND_EDGE)
         fields = vertices * (_ROUND_VERTEX + self._results * _ROUND_MINIMUM)
         return edges + fields
+
+
+@dataclass(frozen=True)
+class SweepMemory:
+    """The memory of a sweep, which is a single task."""
+
+    graph: GraphFacts
+    scheduler: Workers
+
+    @property
+    def edge_id(self) -> int:
+        """Bytes of an edge id."""
+        return 4 if self.graph.num_edges < 2**31 else 8
+
+    @property
+    def stored_edge(self) -> int:
+        """Bytes of an edge in a bucket: two ends, key and id."""
+        return 2 * self.graph.index + self.graph.weight + self.edge_id
+
+    @property
+    def least_memory(self) -> int:
+        """The smallest number of bytes that a sweep needs."""
+        return self.memory(2 * BLOCK_EDGES)
+
+    def memory(self, capacity: int) -> int:
+        """Return the bytes of a sweep that holds `capacity` edges.
+
+        At the end, memory holds the ids of the forest as they were stored and as the result.
+        """
+        edges = self._shared + capacity * (self.stored_edge + _SWEPT_EDGE)
+        return max(edges, _KERNELS + self.graph.num_vertices * (self.edge_id + 8))
+
+    def capacity(self, memory: int | None, option: str = "memory=") -> int:
+        """Return the number of edges that a sweep may hold; see `ScanMemory.capacity`."""
+        if memory is None:
+            return _COMFORTABLE
+        if memory < self.least_memory:
+            purpose = f"for strategy 'sweep' with {self.graph.num_vertices:,} vertices"
+            raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
+        room = (memory - self._shared) // (self.stored_edge + _SWEPT_EDGE)
+        return max(2 * BLOCK_EDGES, min(room, self.graph.num_edges))
+
+    @property
+    def _shared(self) -> int:
+        """Bytes beside the edges and the result."""
+        block = _DEALT_EDGE * BLOCK_EDGES + self.graph.at_once * _READ_EDGE
+        tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
+        return _KERNELS + self.scheduler.task_threads * block + tiles
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:

@@ -219,6 +219,16 @@ class BaseArrays(NumpyArrays):
             _JOIN[op](rows[0], row, out=rows[0])
         return rows[0]
 
+    def deal(self, index: Array, size: int, /, *columns: Array) -> tuple[Array, ...]:
+        """Deal four columns in one pass in one thread; others as the definition does."""
+        if len(columns) != 4:
+            return super().deal(index, size, *columns)
+        offsets = self.offsets(np.bincount(index, minlength=size), self.index_dtype(len(index)))
+        dealt = [empty(len(index), column.dtype) for column in columns]
+        arrays = map(raw, (*columns, *dealt))
+        scatter.deal(0, len(index), raw(index), offsets[:-1].astype(np.uint64), *arrays)
+        return offsets, *dealt
+
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
         """Take one pass in one thread: a second pass, as threads need, takes as long again."""
         out, next_place = empty(len(index), start.dtype), start.copy()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...runtime.intrinsics import fetch
-from ...runtime.kernels import AHEAD, kernel
+from ...runtime.kernels import AHEAD, ONE, kernel
 
 
 @kernel
@@ -44,6 +44,16 @@ def multiprefix(start, stop, index, values, total, out):
         place = index[i]
         out[i] = total[place]
         total[place] += values[i]
+
+
+@kernel
+def deal(start, stop, index, places, u, v, key, ids, new_u, new_v, new_key, new_ids):
+    """Write each row of four columns to the next place of its index."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        place = places[index[i]]
+        places[index[i]] = place + ONE
+        new_u[place], new_v[place] = u[i], v[i]
+        new_key[place], new_ids[place] = key[i], ids[i]
 
 
 @kernel

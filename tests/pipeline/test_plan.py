@@ -36,7 +36,7 @@ CASES = [
     for scheduler in ("inline", "threads")
     for partitions in (None, 1, 8)
     if partitions != 8 or strategy != "fold"
-] + [("two-scan", "processes", 8)]
+] + [("two-scan", "processes", 8), ("sweep", "inline", None)]
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,8 @@ VIOLATIONS = [
     ("segmented_broadcast", "offsets", (THREE, ints(0, 2, 1, 3))),
     ("segmented_broadcast", "offsets", (THREE, ints(1, 1, 2, 3))),
     ("segmented_broadcast", "offsets", (THREE, np.zeros(4))),
+    *(("deal", "index", (index, 3, THREE)) for index in BAD_PLACES),
+    ("deal", "column 0", (ints(0, 1), 3, THREE)),
     *(("multiprefix", "index", (index, THREE, THREE)) for index in BAD_PLACES),
     ("multiprefix", "values", (ints(0, 1), THREE, THREE)),
     ("multiprefix", "start", (ints(0, 1, 2), THREE, THREE.astype("u2"))),

@@ -541,6 +541,19 @@ def relabel_pairs(rng, dtype, n):
     return (label, u, v, *columns), {}, kept
 
 
+@case(UNSIGNED)
+def deal(rng, dtype, n):
+    """Four columns, those of a sweep, are dealt at once; other numbers one by one."""
+    size = rng.randint(1, n // 2 + 1)
+    index, key = some_index(rng, size, n, INDEX[0]), some_values(rng, dtype, n)
+    columns = (*some_pairs(rng, n + 1, n), key, some_ids(rng, n))[rng.choice([0, 0, 2]) :]
+    order = sorted(range(n), key=index.tolist().__getitem__)
+    counts = collections.Counter(index.tolist())
+    offsets = list(itertools.accumulate((counts[value] for value in range(size)), initial=0))
+    dealt = (column[np.array(order, np.int64)] for column in columns)
+    return (index, size, *columns), {}, (positions(offsets, n), *dealt)
+
+
 @case([each for each in INTEGERS if each.itemsize > 1])
 def multiprefix(rng, dtype, n):
     size = n // 2 + 1

@@ -86,10 +86,10 @@ def sources(folder, parquet):
     }
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "sweep", "iterate"])
 def test_every_source(folder, parquet, strategy):
     for name, graph in sources(folder, parquet).items():
-        partitions = 1 if strategy == "fold" else 5
+        partitions = 1 if strategy in ("fold", "sweep") else 5
         forest = mstflow.minimum_spanning_forest(
             graph, num_vertices=N, strategy=strategy, partitions=partitions
         )

@@ -1,0 +1,286 @@
+"""Sweeps remove the vertices of a graph in ranges; tests make buckets of a few vertices."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mstflow
+from graph_strategies import WEIGHT_DTYPES, edge_lists, union_of_many
+from mstflow import EdgeList, algorithm, backends
+from mstflow.errors import FileFormatError, MemoryBoundError, OptionError
+from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.catalogue.names import candidates
+from mstflow.pipeline.catalogue.strategies import from_columns, strategy_flow
+from mstflow.pipeline.execute import execute
+from mstflow.pipeline.options import Options
+from mstflow.pipeline.plan import Request, plan
+from mstflow.pipeline.schedulers.scheduler import Inline, Workers
+from mstflow.pipeline.streaming.bounds import ScanMemory, SweepMemory
+from mstflow.pipeline.streaming.buckets import Buckets
+from mstflow.pipeline.streaming.checkpoint import Record
+from mstflow.pipeline.streaming.facts import GraphFacts
+from mstflow.pipeline.streaming.solver import Solver
+from mstflow.pipeline.streaming.sweep import Sweeper, VertexOrder, choose_ranges, edges_moved
+from mstflow.primitives import Backend, array_module
+from mstflow.progress import set_listener
+from mstflow.runtime.device import host_array
+from mstflow.runtime.sizes import tuned
+from oracle import kruskal
+
+BEYOND = 2**33 + 5
+
+
+def sweep(
+    graph, folder, capacity, *, maximum=False, backend="numpy", tile=1, segment=5, record=None
+):
+    """Sweep a graph whose ids begin beyond 32 bits; return its edge ids and the report."""
+    source = EdgeSource.of(graph)
+    source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
+    solver = Solver(from_columns(algorithm("kruskal")), Backend(backend, 2), maximum)
+    sizes = source.num_vertices, source.num_edges, source.first_id, source.weight_dtype
+    with tuned(tile=tile, segment=segment):
+        fields, report = execute(
+            strategy_flow("sweep", algorithm("kruskal")),
+            [{"source": source}],
+            {
+                "sweeper": Sweeper(solver, capacity, *sizes, str(folder)),
+                "num_vertices": source.num_vertices,
+                "num_edges": source.num_edges,
+            },
+            scheduler=Inline(),
+            backend=solver.backend,
+            checkpoint=record,
+        )
+    return host_array(fields["forest"]) - BEYOND, report
+
+
+def random_graph(vertices, edges, weights=1000, dtype=np.int64):
+    random = np.random.default_rng(vertices)
+    u, v = random.integers(0, vertices, (2, edges))
+    return EdgeList(u, v, random.integers(0, weights, edges).astype(dtype), num_vertices=vertices)
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(
+    graph=edge_lists(),
+    capacity=st.integers(4, 60),
+    tile=st.sampled_from([1, 2, 4]),
+    maximum=st.booleans(),
+)
+def test_every_capacity_finds_the_same_forest(
+    backend, graph, capacity, tile, maximum, tmp_path_factory
+):
+    folder = tmp_path_factory.mktemp("buckets")
+    found, _ = sweep(graph, folder, capacity, maximum=maximum, backend=backend, tile=tile)
+    assert np.array_equal(found, kruskal(graph, maximum))
+
+
+@pytest.mark.parametrize("maximum", [False, True])
+@pytest.mark.parametrize("dtype", WEIGHT_DTYPES)
+@pytest.mark.parametrize("backend", backends())
+def test_every_dtype(backend, dtype, maximum, tmp_path):
+    graph = union_of_many(40, dtype)
+    found, report = sweep(graph, tmp_path, 200, maximum=maximum, backend=backend)
+    assert np.array_equal(found, kruskal(graph, maximum))
+    assert len(report.rounds) > 4
+
+
+GRAPHS = {
+    "star": EdgeList(np.zeros(900, int), np.arange(900), np.arange(900)[::-1]),
+    "path": EdgeList(np.arange(899), np.arange(1, 900), np.arange(899) % 7),
+    "grid": mstflow.grid(np.random.default_rng(0).integers(0, 9, (20, 50))),
+    "dense": random_graph(100, 4000, 50, np.float64),
+    "sparse": random_graph(900, 700),
+    "parallel": EdgeList(np.arange(2000) % 40, np.arange(2000) % 41, np.arange(2000) % 11),
+    "no edges": EdgeList([], [], [], num_vertices=50),
+    "no vertices": EdgeList([], [], []),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("backend", backends())
+def test_graphs_of_every_shape(backend, name, tmp_path):
+    """A bucket of a star or a dense graph is larger than the capacity, so it is read in blocks."""
+    graph = GRAPHS[name]
+    expected = mstflow.minimum_spanning_forest(graph).edge_ids
+    for capacity, tile in ((64, 1), (300, 8)):
+        folder = tmp_path / str(capacity)
+        folder.mkdir()
+        found, _ = sweep(graph, folder, capacity, backend=backend, tile=tile, segment=50)
+        assert np.array_equal(found, expected)
+        assert len(os.listdir(folder)) <= 2  # the last bucket, and the ids of the forest
+
+
+class InterruptedOnPurposeError(KeyboardInterrupt):
+    pass
+
+
+@pytest.mark.parametrize("every", [2, 3, 5])
+def test_a_killed_run_resumes(every, tmp_path):
+    """What was written after the last saved state is removed, such as a part of a segment."""
+    graph, kills = random_graph(60, 300, 20), 0
+    while True:
+        count = 0
+
+        def progress(_step, _done, _total):
+            nonlocal count
+            count += 1
+            if count == every:
+                raise InterruptedOnPurposeError
+
+        try:
+            with set_listener(progress):
+                found, _ = sweep(
+                    graph, "", 40, record=lambda task: Record(str(tmp_path / f"{task}.npz"), 0)
+                )
+            break
+        except InterruptedOnPurposeError:
+            kills += 1
+            assert kills < 60  # it gets on
+            for path in tmp_path.glob("*/*"):
+                path.write_bytes(path.read_bytes() + b"unfinished")
+    assert np.array_equal(found, kruskal(graph))
+    assert kills > 4
+
+
+def test_a_run_with_less_memory_does_not_resume(tmp_path):
+    graph = random_graph(60, 300, 20)
+    record = Record(str(tmp_path / "task.npz"), 0)
+
+    def stop(_step, done, total):
+        if done == total:
+            raise InterruptedOnPurposeError
+
+    with pytest.raises(InterruptedOnPurposeError), set_listener(stop):
+        sweep(graph, "", 100, record=lambda _: record)
+    with pytest.raises(OptionError, match="had more memory"):
+        sweep(graph, "", 40, record=lambda _: record)
+    assert np.array_equal(sweep(graph, "", 120, record=lambda _: record)[0], kruskal(graph))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+def test_a_full_disk_is_an_error(tmp_path):
+    def fill(_step, _done, _total):
+        (tmp_path / "bucket-5").unlink(missing_ok=True)
+        (tmp_path / "bucket-5").symlink_to("/dev/full")
+
+    message = rf"^{tmp_path}: .*No space left on device; choose another"
+    with pytest.raises(OptionError, match=message), set_listener(fill):
+        sweep(random_graph(60, 300), tmp_path, 40)
+
+
+def test_a_damaged_bucket_is_an_error(tmp_path):
+    def damage(step, _done, _total):
+        for path in tmp_path.glob("bucket-*") if step == "remove vertices" else ():
+            content = bytearray(path.read_bytes())
+            content[-1] ^= 1
+            path.write_bytes(content)
+
+    with pytest.raises(FileFormatError, match=r": the file is damaged"), set_listener(damage):
+        sweep(random_graph(60, 300), tmp_path, 40)
+
+
+@pytest.mark.parametrize("vertices", [1, 5, 1000, 4097])
+def test_an_order_is_a_permutation(vertices):
+    for bits in (0, 3):
+        starts = np.array([0, -(-vertices >> bits)])
+        order = VertexOrder.of(bits, starts, np.dtype(np.int32))
+        ops = array_module("numpy")
+        places = order.place(ops, np.arange(starts[-1] << bits, dtype=np.int32))
+        assert sorted(places.tolist()) == list(range(starts[-1] << bits))
+
+
+@given(
+    tiles=st.integers(1, 5000),
+    tile=st.sampled_from([1, 16]),
+    edges=st.integers(0, 10**6),
+    capacity=st.integers(4, 10**6),
+)
+def test_ranges_are_small_enough(tiles, tile, edges, capacity):
+    starts = choose_ranges(tiles, tile, edges, capacity)
+    assert (starts[0], starts[-1]) == (0, tiles)
+    assert max(np.diff(starts)) * tile <= max(tile, capacity // 4)
+    assert min(np.diff(starts)) > 0
+
+
+def test_a_plan_states_how_many_edges_move(tmp_path, monkeypatch):
+    append, moved = Buckets.append, []
+
+    def count(self, dealt):
+        moved.append(len(dealt[1][0]))
+        append(self, dealt)
+
+    monkeypatch.setattr(Buckets, "append", count)
+    sweep(random_graph(2000, 8000), tmp_path, 1500, segment=100)
+    with tuned(tile=1):
+        assert edges_moved(2000, 8000, 1500) == pytest.approx(sum(moved), rel=0.15)
+
+
+LARGE = GraphFacts(20_000_000, 60_000_000)
+
+
+def planned(graph=LARGE, workers=None, **options):
+    where = workers or Workers(task_threads=2)
+    return plan(Request(candidates("auto"), Options(**options), graph, where, "numba"))
+
+
+def test_auto_sweeps_if_scans_need_more_memory():
+    scans = ScanMemory(LARGE, "two-scan", 1, 4, Workers(task_threads=2)).least_memory
+    least = SweepMemory(LARGE, Workers(task_threads=2)).least_memory
+    assert least < scans / 2
+    assert planned(memory=scans).strategy == "two-scan"
+    assert planned(memory=scans).least_memory == least
+    for memory in (scans - 1, least):
+        decided = planned(memory=memory)
+        assert decided.strategy == "sweep"
+        assert decided.memory <= memory
+    with pytest.raises(MemoryBoundError, match="for strategy 'sweep' with 20,000,000 vertices"):
+        planned(memory=least - 1)
+    with pytest.raises(MemoryBoundError, match="for strategy 'two-scan' with 2,000"):
+        planned(GraphFacts(2000, 60_000), memory=10**6)  # scans need less
+
+
+def test_runs_that_cannot_sweep():
+    for options in ({"partitions": 2}, {"workers": Workers("threads", 2, eager=False)}):
+        with pytest.raises(MemoryBoundError, match="'two-scan'"):
+            planned(memory=10**9, **options)
+    with pytest.raises(OptionError, match="'sweep' has one partition, not 2"):
+        planned(strategy="sweep", partitions=2)
+    with pytest.raises(OptionError, match="'sweep' is one task of all threads; choose sched"):
+        planned(strategy="sweep", workers=Workers("threads", 2, eager=False))
+    own = algorithm("kruskal").named("own")
+    with pytest.raises(OptionError, match="'sweep' runs no pipeline of your own"):
+        mstflow.minimum_spanning_forest(random_graph(9, 20), algorithm=own, strategy="sweep")
+
+
+def test_the_disk_must_have_space(monkeypatch):
+    graph = mstflow.EdgeList([0], [1], [1.0])
+    usage = type("Usage", (), {"free": 10})
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    with pytest.raises(OptionError, match="of disk space are needed for edges, but only 10 bytes"):
+        mstflow.minimum_spanning_forest(graph, strategy="sweep")
+
+
+def test_a_checkpoint_of_a_call(tmp_path):
+    graph = random_graph(60, 300, 20)
+    options = {"strategy": "sweep", "checkpoint": tmp_path / "kept"}
+    for _ in range(2):
+        forest = mstflow.minimum_spanning_forest(graph, **options)
+        assert np.array_equal(forest.edge_ids, kruskal(graph))
+    mstflow.verify(graph, forest)
+    with pytest.raises(OptionError, match="maximum differ"):
+        mstflow.minimum_spanning_forest(graph, maximum=True, **options)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4"])
+def test_the_weight_of_a_forest_is_summed_in_blocks(dtype, tmp_path):
+    graph = random_graph(60, 300, 20, dtype)
+    for name, column in zip("uvw", (graph.u, graph.v, graph.weight), strict=True):
+        np.save(tmp_path / f"{name}.npy", column)
+    forest = mstflow.minimum_spanning_forest(tmp_path, strategy="sweep")
+    assert forest.total_weight == graph.weight[kruskal(graph)].sum()
+    assert "_taken" not in vars(forest)
+    assert np.array_equal(forest.weight, graph.weight[kruskal(graph)])
