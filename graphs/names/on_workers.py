@@ -25,7 +25,7 @@ from ..libraries.dask import is_collection, is_delayed
 from ..libraries.pyarrow import kinds, pa
 from ..segments import Delayed
 from ..source import EdgeSource
-from .number import by_first_appearance, encoded
+from .codes import by_first_appearance, encoded
 from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames
 
