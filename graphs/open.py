@@ -14,6 +14,7 @@ from .adopters import adopt, stream_table
 from .edge_list import EdgeList, checked_num_vertices, concatenate
 from .file_checks import FileState, most_from, places_of
 from .formats import parts_of
+from .formats.file_format import identity
 from .libraries.tables import is_lazy
 from .names.number import number_graph
 from .read import read
@@ -144,7 +145,7 @@ def _part_source(
     # Without `size`, assume that the columns and the work to read them take all that a file may
     # expand to.
     size = most_from(part.place) // 2 if kind.size is None else kind.size(part.place)
-    whole, options = partial(_whole, part=part, kind=kind, weight=weight), f"{weight}"
+    whole, options = partial(_whole, part=part, kind=kind, weight=weight), identity(part, weight)
     state, most = FileState.of(part.place), -(-size // _EDGE)
     return EdgeSource((File(part.place, kind.name, whole, options, state, edges_at_once=most),))
 

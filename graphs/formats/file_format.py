@@ -106,14 +106,19 @@ class Format:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
             return None
-        identity = f"{weight} {part.keys or ''}".rstrip()
-        source = stream_blocks(path, self.name, partial(self.blocks, **options), identity)
+        read = partial(self.blocks, **options)
+        source = stream_blocks(path, self.name, read, identity(part, weight))
         return source if self.has_columns else replace(source, unweighted=weight is None)
 
     def _options(self, part: Part, weight: str | None) -> dict[str, Any]:
         """Return the arguments of `read`, `blocks` and `stream` after the path."""
         keys = {"keys": part.keys} if part.keys and self.tables else {}
         return {"weight": weight, **keys} if self.has_columns else {}
+
+
+def identity(part: Part, weight: str | None) -> str:
+    """Return a text that identifies the options of a reader: two files may differ only in them."""
+    return f"{weight} {part.keys}" if part.keys else f"{weight}"
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:
