@@ -50,6 +50,7 @@ def test_files_of_a_folder_are_in_natural_order(tmp_path):
     written(tmp_path / "a/part.11.parquet")
     assert names(tmp_path) == ["part.11.parquet", *wanted]
     assert names(tmp_path / "part*") == wanted[:3]
+    assert names(f"{tmp_path}/**") == ["part.11.parquet", *wanted]
     assert names(f"{tmp_path}/**/part.1*") == ["part.11.parquet", wanted[2]]
 
 
@@ -176,6 +177,7 @@ def test_files_of_several_dtypes(tmp_path):
 @pytest.mark.parametrize(
     ("url", "kind", "message"),
     [
+        (__file__.replace("test_places.py", "_*"), FileFormatError, "no file matches"),
         ("nothing/*.parquet", FileFormatError, "nothing/.*: no file matches"),
         ("memory://nothing/*.parquet", FileFormatError, "memory://.*: no file matches"),
         ("memory://nothing.parquet", FileFormatError, "nothing.parquet: No such file or directory"),
