@@ -110,8 +110,11 @@ def _looked_up(chunk: Any) -> Any:
 
 def _hexadecimal(storage: Any) -> Any:
     """Return UUIDs, an Arrow array of 16 bytes each, as text; missing ones stay missing."""
-    data = np.frombuffer(storage.buffers()[1], np.uint8)[16 * storage.offset :]
-    half = np.stack([data >> 4, data & 15], axis=-1)[: 16 * len(storage)].reshape(-1, 32)
+    if not len(storage):
+        return pa.array([], pa.string())
+    start, size = 16 * storage.offset, 16 * len(storage)
+    data = np.frombuffer(storage.buffers()[1], np.uint8)[start : start + size]
+    half = np.stack([data >> 4, data & 15], axis=-1).reshape(-1, 32)
     text = np.full((len(storage), 36), ord("-"), np.uint8)
     text[:, _DIGITS] = np.frombuffer(b"0123456789abcdef", np.uint8)[half]
     strings = pa.array(text.view("S36").ravel(), pa.string())

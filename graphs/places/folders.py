@@ -48,8 +48,10 @@ def expanded(places: Iterable[Place]) -> list[Part]:
     for place in places:
         with file_errors(place):
             if found := _matches(place):
-                root, files = found
-                parts += _with_keys(root, [file for each in files for file in _files(each)])
+                root, matches = found
+                # A folder and its files may both match, as for `edges/**`.
+                files = {file for each in matches for file in _files(each)}
+                parts += _with_keys(root, _in_order(root, files))
             elif place.is_dir():
                 parts += _with_keys(place, _files(place))
             else:
@@ -81,10 +83,10 @@ def _matches(place: Place) -> tuple[Place, list[Place]] | None:
     else:
         found = [Path(each) for each in glob.glob(text, recursive=True)]
         folder = Path(root or ("/" if text.startswith("/") else "."))
-    if not found:
-        raise FileFormatError(f"{place}: no file matches")
     kept = [each for each in found if not _is_skipped(_below(folder, each))]
-    return folder, sorted(kept, key=lambda each: _natural(_below(folder, each)))
+    if not kept:
+        raise FileFormatError(f"{place}: no file matches")
+    return folder, kept
 
 
 def _files(place: Place) -> list[Place]:
@@ -116,7 +118,7 @@ def _files(place: Place) -> list[Place]:
         shown = ", ".join(sorted(kind or "no suffix" for kind in kinds))
         message = f"files of several kinds ({shown}); pass a pattern such as {place}/**/*.parquet"
         raise FileFormatError(f"{place}: {message}")
-    return sorted([*columns, *others], key=lambda file: _natural(_below(place, file)))
+    return _in_order(place, [*columns, *others])
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
@@ -147,6 +149,11 @@ def _kind(file: Place) -> str:
     """Return the suffix of a file, without that of its compression."""
     name = PurePosixPath(file.name)
     return (name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()
+
+
+def _in_order(folder: Place, files: Iterable[Place]) -> list[Place]:
+    """Return files in natural order by their paths below a folder."""
+    return sorted(files, key=lambda file: _natural(_below(folder, file)))
 
 
 def _natural(parts: Sequence[str]) -> list[list[tuple[bool, int, str]]]:

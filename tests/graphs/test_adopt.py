@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import decimal
 import subprocess
 import sys
+import uuid
 
 import numpy as np
 import pytest
@@ -153,6 +155,57 @@ def test_dask_data_frames(partitions):
     assert forest.edge_ids.tolist() == minimum_spanning_forest(graph).edge_ids.tolist()
     with pytest.raises(GraphError, match="no column 'weight' for the weights; found u, v, length"):
         minimum_spanning_forest(parts.rename(columns={"weight": "length"}))
+
+
+def test_decimals_are_exact():
+    arrow = pytest.importorskip("pyarrow")
+    largest = decimal.Decimal(2**63 - 1)
+
+    def table(*weights):
+        column = arrow.array(list(map(decimal.Decimal, weights)), arrow.decimal128(25, 2))
+        return {"u": [0, 1], "v": [1, 2], "weight": column}
+
+    found = edge_list(arrow.table(table("-3.00", largest)))
+    assert (found.weight.dtype, found.weight.tolist()) == (np.int64, [-3, 2**63 - 1])
+    for weights in (("0.90", 1), (largest + 1, 1)):
+        with pytest.raises(
+            GraphError, match=r"'weight' is decimal128\(25, 2\) .* cast it to double"
+        ):
+            edge_list(arrow.table(table(*weights)))
+
+
+def test_names_of_other_types():
+    arrow = pytest.importorskip("pyarrow")
+    ids = [uuid.UUID(int=number) for number in (7, 2**127 + 11, 3)]
+    if hasattr(arrow, "uuid"):
+        column = arrow.array([each.bytes for each in ids], arrow.uuid())
+        table = arrow.table({"u": column, "v": column}).slice(1)  # with an offset
+        forest = minimum_spanning_forest(table, ends=("u", "v"))
+        assert list(forest.names) == list(map(str, ids[1:]))
+        assert not len(minimum_spanning_forest(table.slice(9), ends=("u", "v")).names)
+    strings = arrow.array(["b", "a", "b"])
+    for column in (strings.dictionary_encode(), strings.cast(arrow.string_view())):
+        forest = minimum_spanning_forest(arrow.table({"u": column, "v": column}), ends=("u", "v"))
+        assert list(forest.names) == ["b", "a"]
+    dates = arrow.array([1, 2], arrow.date32())
+    with pytest.raises(GraphError, match=r"not date32.*; cast it to strings"):
+        minimum_spanning_forest(arrow.table({"u": dates, "v": dates}), ends=("u", "v"))
+
+
+def test_objects_that_are_refused_with_a_way_out(tmp_path):
+    bag = pytest.importorskip("dask.bag").from_sequence([(0, 1, 5)], npartitions=1)
+    array = pytest.importorskip("dask.array").from_array(np.array([[0, 1, 5], [1, 2, 3]]))
+    (tmp_path / "g.csv").write_text("u,v\n0,1\n")
+    with open(tmp_path / "g.csv") as file:
+        for graph, message in (
+            (file, "an open file; pass its path or URL"),
+            (bag, r"if its items are edges, pass bag\.map_partitions"),
+            (bag.to_delayed(), r"found a list of edges; make it tuple\(zip"),
+            (array[array[:, 0] >= 0], r"call compute_chunk_sizes\(\) first"),
+            (np.ones((5, 3)), r"If its columns are u, v and weight, pass \(a\[:, 0\]"),
+        ):
+            with pytest.raises(GraphError, match=message):
+                minimum_spanning_forest(graph)
 
 
 def test_any_arrow_table():

@@ -669,3 +669,10 @@ def test_same_forest_on_two_workers(name, tmp_path, client):
     graph, options = opened(name, tmp_path)
     forest = minimum_spanning_forest(graph, scheduler=client, partitions=3, **options)
     assert np.array_equal(forest.edge_ids, FOREST)
+
+
+@pytest.mark.parametrize("name", ["spark folder", "csv folder", "url of a file"])
+def test_same_forest_on_two_workers_with_a_bound(name, tmp_path, client):
+    graph, options = opened(name, tmp_path)
+    forest = minimum_spanning_forest(graph, scheduler=client, memory="1GB", **options)
+    assert np.array_equal(forest.edge_ids, FOREST)

@@ -15,8 +15,9 @@ from pyarrow import feather, parquet
 import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import FileFormatError, GraphError, OptionError
+from mstflow.graphs.formats.text.text_file import DECOMPRESSORS
 from mstflow.graphs.open import open_files
-from mstflow.graphs.places.folders import expanded
+from mstflow.graphs.places.folders import COMPRESSIONS, expanded
 from mstflow.graphs.places.url import Url, place_of
 from mstflow.graphs.source import EdgeSource
 
@@ -49,7 +50,23 @@ def test_files_of_a_folder_are_in_natural_order(tmp_path):
     written(tmp_path / "a/part.11.parquet")
     assert names(tmp_path) == ["part.11.parquet", *wanted]
     assert names(tmp_path / "part*") == wanted[:3]
+    assert names(f"{tmp_path}/**") == ["part.11.parquet", *wanted]
     assert names(f"{tmp_path}/**/part.1*") == ["part.11.parquet", wanted[2]]
+
+
+def test_compressed_text_has_one_list_of_suffixes():
+    assert set(COMPRESSIONS) == set(DECOMPRESSORS)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "arrow"])
+def test_a_fingerprint_depends_on_the_names_of_folders(tmp_path, suffix):
+    prints = set()
+    file = written(tmp_path / f"weight=0/0.{suffix}", ENDS)
+    for weight in range(2):  # renaming a folder changes no file in it
+        folder = file.parent.rename(tmp_path / f"weight={weight}")
+        file = folder / file.name
+        prints.add(open_files([tmp_path], is_bounded=True).fingerprint())
+    assert len(prints) == 2
 
 
 def test_a_file_whose_name_is_a_pattern(tmp_path):
@@ -160,6 +177,7 @@ def test_files_of_several_dtypes(tmp_path):
 @pytest.mark.parametrize(
     ("url", "kind", "message"),
     [
+        (__file__.replace("test_places.py", "_*"), FileFormatError, "no file matches"),
         ("nothing/*.parquet", FileFormatError, "nothing/.*: no file matches"),
         ("memory://nothing/*.parquet", FileFormatError, "memory://.*: no file matches"),
         ("memory://nothing.parquet", FileFormatError, "nothing.parquet: No such file or directory"),
