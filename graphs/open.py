@@ -16,7 +16,8 @@ from .adopters import adopt
 from .edge_list import EdgeList, checked_num_vertices
 from .file_checks import FileState, most_from, paths_of
 from .formats import format_of
-from .names.number import number_graph
+from .names.number import checked_ends, number_graph
+from .names.on_workers import dask_chunks, number_on_workers
 from .read import read
 from .segments import ArraySegment, File
 from .source import EdgeSource
@@ -44,16 +45,20 @@ def open_graph(
     """Return a graph as an edge list, or as a source if it is streamed.
 
     The first arguments are those of `minimum_spanning_forest`; `memory`, `checkpoint` and `workers`
-    are only used with `ends` (see `names.number.number_graph`). Files are loaded unless
-    `is_streamed`. If memory `is_bounded`, hold one at a time of those that cannot be streamed.
+    are only used with `ends` (see `names.number`): the scheduler of a cluster numbers the names of
+    a Dask collection. Files are loaded unless `is_streamed`. If memory `is_bounded`, hold one at a
+    time of those that cannot be streamed.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
     if not isinstance(weight, str | None):
         raise OptionError(f"weight must be a name or None, not {weight!r}")
     if ends is not None:
+        if workers is not None and (chunks := dask_chunks(graph)):
+            names = checked_ends(ends, num_vertices)
+            return number_on_workers(chunks, names, weight, workers)
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
-        return number_graph(graph, ends, weight, workers=workers, **options)
+        return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     if not (paths := paths_of(graph)):
         opened = adopt(graph, weight)

@@ -45,24 +45,13 @@ def number_graph(
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     spill: Spill = Spill(),  # noqa: B008  # immutable
-    workers: Any = None,
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
     It is a source if the pairs need more than `memory` bytes: DuckDB then numbers them on disk. The
-    folder `checkpoint` keeps numbered pairs that come from files. `num_vertices` must be None. If
-    the scheduler of a cluster is given, its `workers` number the pairs that Dask computes.
+    folder `checkpoint` keeps numbered pairs that come from files. `num_vertices` must be None.
     """
-    names = [ends] if isinstance(ends, str) else list(ends)
-    if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
-        raise OptionError(f"ends must be the names of two columns, not {ends!r}")
-    if num_vertices is not None:
-        raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
-    if workers is not None:
-        from .on_workers import dask_chunks, number_on_workers  # they import this module
-
-        if chunks := dask_chunks(graph):
-            return number_on_workers(chunks, names, weight, workers)
+    names = checked_ends(ends, num_vertices)
     folder = identity = None
     files = paths_of(graph)
     if checkpoint is not None and files:
@@ -81,6 +70,16 @@ def number_graph(
             dropped = (held.popleft() for _ in range(len(held)))
             return number_beyond_memory(chain(dropped, pairs), memory, folder, identity, spill)
     return _number_in_memory(held)
+
+
+def checked_ends(ends: Sequence[str], num_vertices: int | None) -> list[str]:
+    """Return the names of the columns of both ends; refuse others, and a number of vertices."""
+    names = [ends] if isinstance(ends, str) else list(ends)
+    if len(names) != 2 or names[0] == names[1] or not all(isinstance(n, str) for n in names):
+        raise OptionError(f"ends must be the names of two columns, not {ends!r}")
+    if num_vertices is not None:
+        raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
+    return names
 
 
 def _number_in_memory(pairs: deque[Any]) -> EdgeList:
