@@ -31,8 +31,8 @@ class ColumnNames(NamedTuple):
 
     @property
     def present(self) -> list[str]:
-        """The names of all columns."""
-        return [*parts_of(self.u), *parts_of(self.v), *parts_of(self.weight)]
+        """The names of all columns, each once."""
+        return list(dict.fromkeys(parts_of(tuple(self))))
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class Choose:
     weight: Column | None
     ends: Sequence[Any] | None
     _known: set[bool] = field(default_factory=set, init=False, repr=False)
-    _chosen: dict[frozenset[str], ColumnNames] = field(default_factory=dict, init=False, repr=False)
+    _chosen: dict[tuple[str, ...], ColumnNames] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def is_by_position(self) -> bool:
@@ -54,10 +56,10 @@ class Choose:
 
         Positions are those in the whole table, so columns that were chosen before stay chosen.
         """
-        chosen = self._chosen.get(frozenset(names))
+        chosen = self._chosen.get(tuple(sorted(map(str, names))))
         if chosen is None:
             chosen = choose_columns(names, self.weight, self.ends)
-            self._chosen[frozenset(chosen.present)] = chosen
+            self._chosen[tuple(sorted(map(str, chosen.present)))] = chosen
         self._known.add(chosen.weight is None)
         if len(self._known) > 1:
             which = "no column" if chosen.weight is None else "a column"
