@@ -32,8 +32,8 @@ class ColumnNames(NamedTuple):
 
     @property
     def present(self) -> list[str]:
-        """The names of all columns."""
-        return [*columns_in(self.u), *columns_in(self.v), *columns_in(self.weight)]
+        """The names of all columns, each once."""
+        return list(dict.fromkeys(columns_in(tuple(self))))
 
 
 #: Finds the columns of a graph among the names of all columns of a table.
@@ -47,7 +47,9 @@ class Chooser:
     weight: Column | None
     ends: Sequence[Any] | None
     _known: set[bool] = field(default_factory=set, init=False, repr=False)
-    _chosen: dict[frozenset[str], ColumnNames] = field(default_factory=dict, init=False, repr=False)
+    _chosen: dict[tuple[str, ...], ColumnNames] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def is_by_position(self) -> bool:
@@ -59,10 +61,10 @@ class Chooser:
 
         Positions are those in the whole table, so columns that were chosen before stay chosen.
         """
-        chosen = self._chosen.get(frozenset(names))
+        chosen = self._chosen.get(tuple(sorted(map(str, names))))
         if chosen is None:
             chosen = choose_columns(names, self.weight, self.ends)
-            self._chosen[frozenset(chosen.present)] = chosen
+            self._chosen[tuple(sorted(map(str, chosen.present)))] = chosen
         self._known.add(chosen.weight is None)
         if len(self._known) > 1:
             which = "no column" if chosen.weight is None else "a column"

@@ -268,6 +268,15 @@ def test_names_of_two_columns(form, on_disk, tmp_path):
         assert found.compared == (*fields, "weight")
 
 
+def test_a_column_may_belong_to_both_ends(tmp_path):
+    ends = (("source_dataset_l", "unique_id_l"), ("source_dataset_l", "unique_id_r"))
+    parquet.write_table(LINKS, tmp_path / "links.parquet")
+    for graph in (LINKS, LINKS.to_pandas(), tmp_path / "links.parquet", [LINKS[:1], LINKS[1:]]):
+        forest = mstflow.minimum_spanning_forest(graph, ends=ends)
+        assert list(forest.names) == [("a", 1), ("a", 2), ("a", 3), ("b", 2), ("b", 1)]
+        assert forest.to_arrow().column_names[1] == "u.source_dataset_l"
+
+
 @pytest.mark.parametrize(
     ("ends", "message"),
     [

@@ -90,7 +90,7 @@ def csv_tables(
     with open_text(path, encoding) as file:
         head = partial(_read_head, by_position=choose.is_by_position, has_names=True)
         delimiter, names, chosen, number, pending = head(file, choose, keys, b"#" + comments)
-        wanted = [name for name in dict.fromkeys(chosen.present) if name in names]
+        wanted = [name for name in chosen.present if name in names]
         types = pa.schema([(name, pa.string()) for name in wanted])
         for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
             check_last_line(file, block, number)
@@ -137,7 +137,9 @@ def _explain(
     """Raise an error for the first malformed line of a block, if there is one."""
     for place, fields in records(file, text, 0, delimiter):
         if fields and len(fields) != len(names):
-            file.fail(lines[place], f"expected {len(names)} fields, found {len(fields)}")
+            names_rows = len(fields) == len(names) + 1
+            hint = "; name the column of row names, too" if names_rows else ""
+            file.fail(lines[place], f"expected {len(names)} fields, found {len(fields)}{hint}")
         try:
             b" ".join(fields).decode()
         except UnicodeDecodeError:
