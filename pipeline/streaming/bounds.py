@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 #: Bytes of a process: the modules and kernels that a run loads, by backend, and Dask.
 _LOADED, _DASK = {"numpy": 40_000_000}, 40_000_000
-_KERNELS = 165_000_000
-#: Bytes of the blocks of a thread, per edge of a block.
-_BLOCK_EDGE = 40
+_KERNELS = 190_000_000
+#: Bytes of the blocks of a thread, per edge of a block, without two copies of its weight.
+_BLOCK_EDGE = 32
 #: Bytes per thread for its tile of a grid, and for the columns that tiles share.
 _TILE = 50_000_000
 #: Bytes per edge to read a segment that cannot be read in blocks: twice its columns.
@@ -131,7 +131,7 @@ class ScanMemory:
     @property
     def _reading(self) -> int:
         """Bytes of the blocks that the threads of a task read."""
-        block = _BLOCK_EDGE * min(BLOCK_EDGES, self._largest)
+        block = (_BLOCK_EDGE + 2 * self.graph.weight) * min(BLOCK_EDGES, self._largest)
         return self.scheduler.task_threads * (block + self.graph.at_once * _READ_EDGE)
 
     def _arrays(self, capacity: int) -> int:
