@@ -72,8 +72,6 @@ class Sizes:
     #: other at the end of each product, so small products take several times as long.
     block_rows: int = 512
     block_columns: int = 8192
-    #: The number of candidates of a point beyond those of its core distance.
-    spare_candidates: int = 8
 
 
 _sizes: ContextVar[Sizes] = ContextVar("sizes", default=Sizes())  # noqa: B039  # frozen

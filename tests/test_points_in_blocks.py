@@ -117,8 +117,8 @@ def test_clusters_take_two_passes(backend):
     random = np.random.default_rng(2)
     centers = 100 * random.normal(size=(12, 25))
     graph = mstflow.points(random.normal(size=(240, 25)) + centers[np.arange(240) % 12])
-    with tuned(spare_candidates=5):
-        forest = solve(graph, backend)
+    few = mstflow.algorithm("boruvka-blocks").given(num_spare=5)
+    forest = solve(graph, backend, few)
     assert_array_equal(forest.edge_ids, kruskal(graph))
     names = [call.stage for call in forest.report.calls]
     assert names.count("find_neighbors_in_blocks") == names.count("compare_fragments") == 1

@@ -3,7 +3,6 @@
 from ...errors import GraphError
 from ...primitives.points import Points
 from ...primitives.vocabulary import ArrayModule
-from ...runtime.sizes import sizes
 from ..declare import stage
 from ..fields import Copies, Count, Edges, Index, Neighbors, Number, Verdict, VertexIndex, Weights
 
@@ -13,13 +12,13 @@ _PAIRS = 4
 
 @stage(writes=("core", "candidates"))
 def find_neighbors_in_blocks(
-    ops: ArrayModule, distinct: Points, core_samples: Count
+    ops: ArrayModule, distinct: Points, core_samples: Count, num_spare: Count
 ) -> tuple[Weights, Neighbors]:
     """Find the core distance of each point, and candidates for the lightest edges.
 
-    One pass over all pairs finds a few more neighbors than the core distance needs.
+    One pass over all pairs finds `num_spare` more neighbors than the core distance needs.
     """
-    size, k = len(distinct.ids), core_samples - 1 + sizes().spare_candidates
+    size, k = len(distinct.ids), core_samples - 1 + num_spare
     position = ops.arange(size, ops.index_dtype(size))
     core = ops.full(size, 0.0, dtype="float64")
     distance, neighbor = ops.nearest_in_blocks(distinct, core, position, position, k)

@@ -58,6 +58,7 @@ boruvka_blocks = Pipeline(
     Loop(*JOIN, *CONTRACT, until=edges.no_edges_left),
     tree.attach_copies,
     blocks.list_core_distances,
+    values={"num_spare": 8},
     summary="Boruvka on the points of mstflow.points, by blocks of all distances",
 )
 
