@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....progress import report_progress
 from ....runtime.kernels import plain
 from ....runtime.memory import empty
 from ....runtime.sizes import sizes
@@ -66,7 +67,7 @@ class PointArrays(BaseArrays):
         label, least = (np.zeros(2 << given.depth, dtype) for dtype in (np.int64, np.float64))
         nodes = *self._arrays(given, boxes), label, least
         arguments = space, *nodes, k, rank, core, reach, neighbor
-        self._in_pieces(search.find_neighbors, 2**given.depth, size >> given.depth, *arguments)
+        self._in_search(search.find_neighbors, given, *arguments)
         return core, reach, neighbor
 
     def nearest_outside(
@@ -89,29 +90,35 @@ class PointArrays(BaseArrays):
         label, least = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
         lightest, own = np.full(count, np.inf), plain(np.asarray(fragment, index))
         points, ids, boxes = self._arrays(given, boxes)
-        leaves, each, k = 2**depth, size >> depth, len(neighbor) // max(size, 1)
+        k = len(neighbor) // max(size, 1)
         search.describe_nodes(depth, own, core, label, least)
         lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
         self._in_pieces(search.bound_fragments, size, 1, space, points, ids, core, own, *lists)
         searched = space, points, ids, boxes, core, least, own, label, nearest, bound, lightest
-        self._in_pieces(search.search_outside, leaves, each, *searched)
-        weight = np.full(count, np.inf)
+        self._in_search(search.search_outside, given, *searched)
+        lightest[:] = np.inf
         edge_id = self.full(count, self.largest("int64"), "int64")
         other = self.arange(count, index)
-        search.choose_edges(space, ids, own, nearest, bound, weight, edge_id, other)
-        return Lightest(weight, edge_id, self.asarray(other, fragment.dtype), nearest, bound)
+        search.choose_edges(space, ids, own, nearest, bound, lightest, edge_id, other)
+        return Lightest(lightest, edge_id, self.asarray(other, fragment.dtype), nearest, bound)
 
     def _arrays(self, given: Tree, boxes: Array) -> tuple[Array, Array, Array]:
         """Return the coordinates, the ids and the boxes as kernels read them."""
         ids = np.asarray(given.ids, self.index_dtype(given.num_ids))
         return plain(given.coordinates), plain(ids), plain(boxes)
 
+    def _in_search(self, kernel: Callable[..., Any], given: Tree, *arguments: Any) -> None:
+        """Call a kernel on pieces of the leaves; with many axes a search takes longer."""
+        each = (len(given.ids) >> given.depth) * given.num_axes
+        self._in_pieces(kernel, 2**given.depth, each, *arguments, report="search the tree")
+
     def _in_pieces(
-        self, kernel: Callable[..., Any], length: int, each: int, *arguments: Any
+        self, kernel: Callable[..., Any], length: int, each: int, *arguments: Any, report: str = ""
     ) -> None:
         """Call a kernel on pieces of a range; each place stands for `each` points.
 
-        Between pieces, the calling thread returns to Python, so the user can interrupt it.
+        Between pieces, the calling thread returns to Python: the user can interrupt it, and it
+        reports its progress as the step `report`.
         """
         step = max(1, sizes().points_of_piece // max(1, each))
         pieces = iter(range(0, length, step))
@@ -119,6 +126,8 @@ class PointArrays(BaseArrays):
         def work() -> None:
             try:
                 for start in pieces:
+                    if report and step < length:
+                        report_progress(report, start, length)
                     kernel(start, min(start + step, length), *arguments)
             except BaseException:
                 for _ in pieces:  # the other threads end
