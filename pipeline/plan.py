@@ -20,7 +20,7 @@ from .streaming.bounds import (
     rounds_bytes,
     tiles_bytes,
 )
-from .streaming.sweep import edges_moved
+from .streaming.buckets import edges_moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable

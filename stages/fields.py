@@ -260,5 +260,5 @@ Scanner = Annotated[Any, Field("", "scanner")]
 TileJoiner = Annotated[Any, Field("", "tile joiner")]
 #: Deals a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
 Sweeper = Annotated[Any, Field("", "sweeper")]
-#: Edges on disk: `pipeline.streaming.buckets.Buckets`.
+#: Edges on disk: `pipeline.streaming.sweep.Buckets`.
 Buckets = Annotated[Any, Field("", "buckets")]

@@ -1,166 +1,118 @@
-"""Buckets: the edges of a sweep on disk, in one file for each range of vertices.
-
-A bucket is filled while earlier ranges are removed, read when its own range is, and then deleted.
-"""
+"""The layout of a sweep: a random order of the vertices, its ranges, and files of edges."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import zlib
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...errors import FileFormatError, OptionError
 from ...graphs.file_checks import file_errors
-from ...progress import report_progress
+from ...graphs.generate.counter_random import permute
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
-from ...stages.fields import Edges
-from .threads import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from .checkpoint import Record
-    from .sweep import Dealt, Sweeper, VertexOrder
+    #: Edges sorted by bucket: the start of each bucket and the end of the last one, and columns.
+    Dealt = tuple[NDArray[Any], Sequence[NDArray[Any]]]
+
+#: A range has at most the fourth part of the vertices that memory holds edges. The forest so far
+#: and a block of edges then fit together.
+RANGE_SHARE = 4
+#: The share of memory that the edges of a range are expected to fill. A bucket may have more.
+_FILLED = 0.8
+#: The number of ranges is at most about this, because a thread writes to all buckets.
+_RANGES = 256
+#: Any number selects an order; runs that resume need the same one.
+_KEY = 0x5EED
+
 
 ANOTHER_FOLDER = "choose another folder by checkpoint= or by the environment variable TMPDIR"
 
 
-class Buckets:
-    """The edges between vertices that are not yet removed, and the ids of the forest so far.
+class VertexOrder(NamedTuple):
+    """A random order of the vertices, divided into ranges.
 
-    Parameters
+    Tiles of 2 ** `bits` consecutive vertices stay together. So the order takes little memory, and
+    an edge between vertices with near ids is often inside a range.
+
+    Attributes
     ----------
-    sweeper : Sweeper
-    order : VertexOrder
-    dtypes : tuple of dtype
-        Of the columns: u, v, key, and an edge id, which counts from the first edge of the graph.
-    folder : Path
-    record : Record, optional
-        Saves the state after each range.
+    bits : int
+    rank : index array
+        The place of each tile.
+    starts : int64 array
+        The place of the first tile of each range; last, the number of tiles.
     """
 
-    def __init__(
-        self,
-        sweeper: Sweeper,
-        order: VertexOrder,
-        dtypes: Sequence[np.dtype[Any]],
-        folder: Path,
-        record: Record | None,
-    ) -> None:
-        self.order, self._sweeper, self._record = order, sweeper, record
-        #: The number of edges that were read from the graph.
-        self.seen = 0
-        self._range = 0
-        self._forest = SegmentFile(folder / "forest", dtypes[-1:])
-        names = (f"bucket-{number}" for number in range(order.num_ranges))
-        self._files = [SegmentFile(folder / name, dtypes) for name in names]
-        #: The bucket that was last read, if it was read in one block.
-        self._block: Edges | None = None
+    bits: int
+    rank: NDArray[Any]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bits: int, starts: NDArray[np.int64], dtype: np.dtype[Any]) -> VertexOrder:
+        """Return the order with these ranges, whose places have an index dtype."""
+        count = int(starts[-1])
+        rank = permute(np.arange(count, dtype=np.uint64), count, count.bit_length(), _KEY)
+        return cls(bits, rank.astype(dtype), starts)
 
     @property
-    def id_bits(self) -> int:
-        """The number of bits of an edge id."""
-        return self._sweeper.num_edges.bit_length()
+    def num_ranges(self) -> int:
+        """The number of ranges."""
+        return len(self.starts) - 1
 
-    @property
-    def first_vertex(self) -> int:
-        """The place of the first vertex that is not removed."""
-        return self.order.start(self._range)
+    def start(self, number: int) -> int:
+        """Return the place of the first vertex of a range."""
+        return int(self.starts[number]) << self.bits
 
-    @property
-    def num_vertices(self) -> int:
-        """The number of vertices in the current range."""
-        return self.order.start(self._range + 1) - self.first_vertex
+    def place(self, ops: Any, vertex: Any) -> Any:
+        """Return the places of vertices in the order."""
+        first = ops.gather(ops.asarray(self.rank), vertex >> self.bits) << self.bits
+        return first | (vertex & ((1 << self.bits) - 1))
 
-    @property
-    def is_last(self) -> bool:
-        """Whether only the current range remains."""
-        return self._range == self.order.num_ranges - 1
+    def deal(self, ops: Any, u: Any, v: Any, key: Any, edge_id: Any) -> Dealt:
+        """Sort edges, whose ends are places, by the range of their earlier end."""
+        u, v = ops.minimum(u, v), ops.maximum(u, v)
+        ranges = np.repeat(np.arange(self.num_ranges, dtype=np.int32), np.diff(self.starts))
+        bucket = ops.gather(ops.asarray(ranges), u >> self.bits)
+        ends, *columns = map(ops.to_host, ops.deal(bucket, self.num_ranges, u, v, key, edge_id))
+        return ends, columns
 
-    def blocks(self, ops: Any) -> Iterator[Edges]:
-        """Read the current bucket in blocks, at least one; ends count from `first_vertex`."""
-        if self._block is not None:
-            yield self._block
-            return
-        bucket, capacity = self._files[self._range], self._sweeper.capacity
-        is_whole = bucket.count <= capacity
-        # The forest so far and a block fit in memory twice, while they are concatenated.
-        most = bucket.count if is_whole else (capacity - self.num_vertices) // 2
-        for u, v, *others in bucket.blocks(most):
-            u, v = (ops.asarray(ends) - self.first_vertex for ends in (u, v))
-            block = Edges(u, v, *map(ops.asarray, others))
-            self._block = block if is_whole else None
-            yield block
 
-    def move(self, replace_ends: Callable[[Any, Edges], Iterable[Any]]) -> Buckets:
-        """Move the edges of the current bucket to later ones, and begin the next range.
+def choose_ranges(num_tiles: int, tile: int, num_edges: int, capacity: int) -> list[int]:
+    """Return the starts of ranges of tiles, and their end.
 
-        Threads call `replace_ends` with an array module and some edges of `blocks`. It returns the
-        columns of the edges that remain.
-        """
-        solver, first, step = self._sweeper.solver, self.first_vertex, sizes().segment
+    If k vertices remain, the next one has 2 m / k edges on average, so ranges become shorter. Each
+    vertex that was removed took an edge along.
+    """
+    starts, left, most = [0], num_tiles, capacity // RANGE_SHARE
+    least = math.log(max(2, num_tiles * tile // most)) / _RANGES
+    while left > max(1, most // tile):
+        edges = max(num_edges - (num_tiles - left) * tile, left * tile)
+        share = max(_FILLED * capacity / (2 * edges), least)
+        left -= max(1, min(int(left * share), most // tile))
+        starts.append(num_tiles - left)
+    return [*starts, num_tiles]
 
-        def deal(edges: Edges) -> Dealt:
-            u, v, *others = replace_ends(solver.thread_ops, edges)
-            return self.order.deal(solver.thread_ops, u + first, v + first, *others)
 
-        calls = (
-            partial(deal, Edges(*(column[start : start + step] for column in block)))
-            for block in self.blocks(solver.ops)
-            for start in range(0, len(block.u), step)
-        )
-        for dealt in in_order(calls, solver.backend):
-            self.append(dealt)
-        self._block, self._range = None, self._range + 1
-        self.save()
-        self._files[self._range - 1].remove()
-        total = self.order.start(self.order.num_ranges)
-        report_progress("remove vertices", self.first_vertex, total)
-        return self
-
-    def append(self, dealt: Dealt) -> None:
-        """Write edges to their buckets."""
-        ends, columns = dealt
-        for bucket, count in enumerate(np.diff(ends).tolist()):
-            if count:
-                rows = slice(int(ends[bucket]), int(ends[bucket]) + count)
-                self._files[bucket].append([column[rows] for column in columns])
-
-    def add_to_forest(self, edge_ids: NDArray[Any]) -> None:
-        """Write the ids of edges in the forest."""
-        self._forest.append([edge_ids])
-
-    def forest_ids(self) -> NDArray[Any]:
-        """Return the ids of the edges in the forest, in ascending order."""
-        ((ids,),) = self._forest.blocks(self._forest.count)
-        ids.sort()
-        first = self._sweeper.first_edge
-        return np.add(ids, first, dtype=np.int64) if first else ids
-
-    def save(self) -> None:
-        """Save the state, if there is a record."""
-        if self._record is not None:
-            ends = np.array([(file.count, file.length) for file in self._all_files])
-            state = {"seen": self.seen, "range": self._range, "bits": self.order.bits}
-            self._record.save((self.order.starts, ends), state)
-
-    def restore(self, ends: NDArray[np.int64], state: dict[str, Any]) -> Buckets:
-        """Restore a saved state; remove what was written to files later, or by another run."""
-        self.seen, self._range = state["seen"], state["range"]
-        for number, (file, end) in enumerate(zip(self._all_files, ends.tolist(), strict=True)):
-            file.restore(*(end if number >= self._range else (0, 0)))
-        return self
-
-    @property
-    def _all_files(self) -> list[SegmentFile]:
-        return [*self._files, self._forest]
+def edges_moved(num_vertices: int, num_edges: int, capacity: int) -> float:
+    """Return about how many times edges are written to buckets."""
+    tile, moved = sizes().tile, float(num_edges)
+    starts = choose_ranges(-(-num_vertices // tile), tile, num_edges, capacity)
+    for start, stop in itertools.pairwise(starts[:-1]):
+        left = starts[-1] - start
+        edges = max(num_edges - start * tile, left * tile)
+        moved += edges * (1 - ((starts[-1] - stop) / left) ** 2)
+    return moved
 
 
 class SegmentFile:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -302,9 +303,15 @@ def test_plan(capsys, tmp_path):
     assert alone["scans"] == many["scans"] == 2
     assert many["seconds"] < alone["seconds"]
     assert alone["sent"] == 0 < many["sent"]
-    tight = plan(*sizes, "--memory", str(alone["least"] + 2**26))
+    scans = plan(*sizes, "--strategy", "two-scan")
+    tight = plan(*sizes, "--memory", str(scans["least"] + 2**26))
     assert tight["scans"] > 2
     assert tight["peak"] < alone["peak"]
+    swept = plan(*sizes, "--memory", str(scans["least"] - 2**26))
+    assert (swept["strategy"], swept["scans"]) == ("sweep", 1)
+    assert swept["written"] > swept["disk"] > 0 == scans["written"]
+    assert main(["plan", *sizes, "--memory", "20GB"]) == 0
+    assert re.search(r"\nwritten +[\d.]+ GB; at most [\d.]+ GB on disk", capsys.readouterr().out)
     assert main(["plan", *sizes, "--memory", str(alone["least"] * 9 // 10)]) == 2
     err = capsys.readouterr().err
     assert err.startswith("error: --memory ")

@@ -19,11 +19,11 @@ from mstflow.pipeline.options import Options
 from mstflow.pipeline.plan import Request, plan
 from mstflow.pipeline.schedulers.scheduler import Inline, Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory, SweepMemory
-from mstflow.pipeline.streaming.buckets import Buckets
+from mstflow.pipeline.streaming.buckets import VertexOrder, choose_ranges, edges_moved
 from mstflow.pipeline.streaming.checkpoint import Record
 from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.pipeline.streaming.solver import Solver
-from mstflow.pipeline.streaming.sweep import Sweeper, VertexOrder, choose_ranges, edges_moved
+from mstflow.pipeline.streaming.sweep import Buckets, Sweeper
 from mstflow.primitives import Backend, array_module
 from mstflow.progress import set_listener
 from mstflow.runtime.device import host_array
