@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the pairs, find the clusters, write the table, and print the counts."""
+    """Solve, cut at the thresholds, write the table and the plot, and print the counts."""
     watch = Stopwatch(options.started)
     outputs = [path for path in (options.output, options.plot) if path not in (None, STDOUT)]
     folders = [] if options.checkpoint is None else [options.checkpoint]
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     check_overwrite([*outputs, *folders], options.inputs)
     check_thresholds(options.at)
     if options.plot is not None:
-        _check_picture(options.plot)
+        _check_plot(options.plot)
     watch.stop("start")
     with contextlib.ExitStack() as stack:
         output = None
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
-    """Read the pairs and solve."""
+    """Read the graph and compute its forest."""
     graph = open_inputs(options, is_streamed=options.memory is not None)
     watch.stop("read")
     with within(options.memory) as memory:
@@ -87,8 +87,8 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     return forest
 
 
-def _check_picture(path: str) -> None:
-    """Check that matplotlib is installed and knows the suffix, which decides the format."""
+def _check_plot(path: str) -> None:
+    """Check that matplotlib is installed and supports this suffix."""
     pyplot()
     from matplotlib.backend_bases import FigureCanvasBase
 

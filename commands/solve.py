@@ -17,7 +17,6 @@ from ..pipeline.options import Options
 from ..primitives import why_not
 from ..progress import set_listener
 from ..runtime.sizes import sizes
-from ..runtime.team import kernel_threads, sharing
 from ..solve import minimum_spanning_forest
 from .shared.terminal import (
     STDOUT,
@@ -92,8 +91,7 @@ def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read and solve."""
     chosen = {name: getattr(options, name) for name in ("memory", "strategy", "scheduler")}
     is_streamed = Options(**chosen).streams
-    with sharing(options.threads or kernel_threads()):
-        graph = open_inputs(options, is_streamed=is_streamed)
+    graph = open_inputs(options, is_streamed=is_streamed)
     watch.stop("read")
     with _cluster(options) as scheduler, within(options.memory) as memory:
         return minimum_spanning_forest(

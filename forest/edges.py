@@ -40,8 +40,8 @@ class ForestEdges(NamedTuple):
         return self.num_vertices - len(self.edge_ids)
 
 
-#: Every finite float64 is an integer of 53 bits times 2^k, with k at least 1 - _SCALE.
-_SCALE = 1127
+#: Every finite float64 is an integer of at most 53 bits times 2^k, with k at least -_SCALE.
+_SCALE = 1126
 
 
 def total(weight: NDArray[Any]) -> int | float:
@@ -85,7 +85,7 @@ def _sum_floats(values: NDArray[Any]) -> int:
     mantissa, exponent = np.frexp(values.astype(np.float64))
     words = np.ldexp(mantissa, 53).astype(np.int64)
     least = exponent.min()
-    high, low = (np.bincount(exponent - least, part) for part in (words >> 26, words & 2**26 - 1))
+    high, low = (np.bincount(exponent - least, half) for half in (words >> 26, words & 2**26 - 1))
     shift = int(least) + _SCALE - 53
     sums = (int(a) * 2**26 + int(b) for a, b in zip(high, low, strict=True))
     return sum(total << (shift + place) for place, total in enumerate(sums))

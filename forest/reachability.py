@@ -33,11 +33,11 @@ def start_core_distances(
 ) -> tuple[VertexKeys, VertexIndex, Count]:
     """Start with each sample as its own nearest sample, at distance 0.
 
-    The number of this neighbor is -1, which precedes all other neighbors at distance 0.
+    The id of this neighbor is -1, which precedes all other neighbors at distance 0.
     """
-    key = f"u{weight_order.dtype.itemsize}"
+    key_dtype = f"u{weight_order.dtype.itemsize}"
     return (
-        ops.full(num_vertices, weight_order.key_of(0), dtype=key),
+        ops.full(num_vertices, weight_order.key_of(0), dtype=key_dtype),
         ops.full(num_vertices, -1, dtype=ops.index_dtype(num_vertices)),
         1,
     )
@@ -55,7 +55,7 @@ def find_next_neighbors(
     """Find the next nearest neighbor of each sample, in the order (distance, neighbor).
 
     This order counts an edge once even if it occurs twice, as in symmetric graphs. A sample
-    without further neighbors gets the largest distance and the largest number.
+    without further neighbors gets the largest distance and the largest id.
     """
     u, v, key, _ = edges
     sample, neighbor = ops.concat([u, v]), ops.concat([v, u])
@@ -69,8 +69,8 @@ def find_next_neighbors(
     is_nearest = distance == ops.gather(nearest, sample)
     sample, neighbor = ops.compact(is_nearest, sample, neighbor)
     neighbor = ops.asarray(neighbor, core_neighbor.dtype)
-    none = ops.largest(neighbor.dtype)
-    return nearest, ops.scatter_reduce(sample, neighbor, num_vertices, "min", none)
+    no_neighbor = ops.largest(neighbor.dtype)
+    return nearest, ops.scatter_reduce(sample, neighbor, num_vertices, "min", no_neighbor)
 
 
 @stage(writes="num_samples")
@@ -98,8 +98,9 @@ def list_weights(ops: ArrayModule, edges: Edges, weight_order: Any) -> Any:
     return weight_order.weights_of(ops, edges.key)
 
 
-#: Insert these steps before an algorithm to compute the tree of HDBSCAN. Use the strategy "whole"
-#: or "iterate" without `memory`. For other strategies, weights must not depend on other edges.
+#: Insert these steps before an algorithm to compute the tree of HDBSCAN. They need the strategy
+#: "whole", or "iterate" without `memory`, because other strategies split the edges before all new
+#: weights are known.
 REACH = (
     start_core_distances,
     Loop(find_next_neighbors, count_sample, until=enough_samples),
@@ -130,7 +131,7 @@ def mutual_reachability(
     ----------
     graph
         A graph in memory, as for `minimum_spanning_forest`. Vertices are samples and weights are
-        non-negative distances. It has the edges of all pairs, or from each sample to at least
+        non-negative distances. It must contain all pairs, or the pairs of each sample and its
         ``min_samples - 1`` nearest neighbors. Each edge may occur once or as both arcs.
     min_samples : int
         Number of samples, including the sample itself, in a dense neighborhood. With 1, the
@@ -156,7 +157,9 @@ def mutual_reachability(
     is_negative = edges.weight < 0
     if is_negative.any():
         first = int(is_negative.argmax())
-        message = f"edge {first}: weight {edges.weight[first]} is negative; distances cannot be"
+        message = (
+            f"edge {first}: weight {edges.weight[first]} is negative; distances must be at least 0"
+        )
         raise GraphError(message)
     fields, _ = reachability.given(min_samples=int(min_samples)).run(
         edges, backend=backend, strategy="whole", progress=False

@@ -1,8 +1,7 @@
 """The edge list: a graph whose three columns are in memory.
 
-An `EdgeList` holds its edges, in memory; an `EdgeSource` reads them block by block, from memory or
-from any other place. Every graph is one of the two, and `EdgeSource.of` converts the first to the
-second.
+An `EdgeList` keeps all edges in memory. An `EdgeSource` reads blocks of edges, from memory or from
+files. `EdgeSource.of` wraps an edge list as a source.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class EdgeList:
     ------
     GraphError
         If the columns differ in length, a dtype is not supported, an id is negative or not less
-        than `num_vertices`, a weight is NaN, or the number of names is not that of the vertices.
+        than `num_vertices`, a weight is NaN, or the number of names differs from `num_vertices`.
         Names the first invalid edge.
     """
 
@@ -63,9 +62,9 @@ class EdgeList:
     weight: NDArray[Any]
     num_vertices: int
     names: VertexNames | None
-    #: The files that were read, with their numbers of edges; for messages.
+    #: The files that the edges were read from, with their numbers of edges; for error messages.
     files: tuple[tuple[str, int], ...] = ()
-    #: The file with the largest number of vertices, or "" if a caller gave the number.
+    #: The file that determined `num_vertices`, or "" if the caller passed it.
     counted_in: str = ""
     #: Whether it is known that no weight has its sign bit set.
     unsigned: bool = False
@@ -119,7 +118,7 @@ class EdgeList:
         """
         check_names(self.names, num_vertices)
         if (count := checked_num_vertices(num_vertices)) < self.num_vertices:
-            return EdgeList(self.u, self.v, self.weight, num_vertices=count)
+            checked(self.u, self.v, self.weight, count)
         return self._changed(num_vertices=count, counted_in="")
 
     def of_file(self, path: Place) -> EdgeList:
@@ -127,11 +126,11 @@ class EdgeList:
         return self._changed(files=((str(path), self.num_edges),), counted_in=str(path))
 
     def changeable(self) -> EdgeList:
-        """Return the same graph without facts that are false if the user changes its weights."""
+        """Return the same graph without cached facts that a caller could make wrong in place."""
         return self._changed(unsigned=False) if self.unsigned else self
 
     def _changed(self, **attributes: Any) -> EdgeList:
-        """Return a copy with valid attributes, without checking the columns again."""
+        """Return a copy with these attributes replaced; columns are not checked again."""
         copy = object.__new__(EdgeList)
         copy.__dict__.update(self.__dict__, **attributes)
         return copy
@@ -173,9 +172,9 @@ def checked(
     """
     u, v = checked_column("u", u), checked_column("v", v)
     if u.dtype.kind not in "iu":
-        u = _empty_ids("u", u)
+        u = _require_integers("u", u)
     if v.dtype.kind not in "iu":
-        v = _empty_ids("v", v)
+        v = _require_integers("v", v)
     weight = checked_column("weight", ones(u) if weight is None else weight)
     if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
         raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
@@ -305,11 +304,11 @@ def _host_array(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(f"{name} is not an array: {error}") from error
 
 
-def _empty_ids(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
-    """Return ids of another dtype than integers as int64; there may be none."""
+def _require_integers(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
+    """Raise an error for ids that are not integers; accept an empty float64 array."""
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
-    hint = "convert it by astype(int)" if array.dtype.kind in "fb" else "names need ends="
+    hint = "convert it by astype(int)" if array.dtype.kind in "fb" else "to use names, pass ends="
     raise GraphError(f"{name} must hold integers, not {array.dtype}; {hint}")
 
 

@@ -71,19 +71,19 @@ def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> 
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Check that an option is True or False; a string such as "no" would count as true."""
+    """Check that an option is True or False: a string such as "no" is truthy."""
     if not isinstance(value, bool | np.bool_):
         raise OptionError(f"{name} must be True or False, not {value!r}")
 
 
 def parse_bytes(value: int | str, name: str = "memory") -> int:
-    """Return the bytes of a size such as 2000000000 or "2GB" (10^9) or "2GiB" (2^30).
+    """Parse a size: bytes such as 2000000000, or a string such as "2GB" (10^9) or "2GiB" (2^30).
 
     `name` is used in the message.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value), re.IGNORECASE)
-    unit = _UNITS.get(match[2].upper(), 0) if match and not isinstance(value, bool) else 0
-    count = int(min(float(match[1]) * unit, sys.maxsize)) if match else 0
-    if count < 1:
-        raise OptionError(f"{name} must be a number of bytes or a size like '2GB', not {value!r}")
-    return count
+    if match and not isinstance(value, bool) and (unit := _UNITS.get(match[2].upper())):
+        count = int(min(float(match[1]) * unit, sys.maxsize))
+        if count >= 1:
+            return count
+    raise OptionError(f"{name} must be a number of bytes or a size like '2GB', not {value!r}")

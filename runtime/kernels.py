@@ -1,4 +1,4 @@
-"""The decorator of compiled loops. Importing this module imports Numba.
+"""Compile functions with Numba. Importing this module imports Numba.
 
 Numba compiles a loop for the types of its arguments on the first call, and stores the result in its
 own cache: beside the source, in the user's cache folder, or in ``NUMBA_CACHE_DIR``.
@@ -25,6 +25,8 @@ BLOCK = 2048
 #: The number of 64-bit words in a cache line. If a loop writes to many places in turn, it
 #: prefetches the next line of each place.
 LINE = np.uint64(8)
+#: Constants of kernels are unsigned: Numba converts the sum of a signed and an unsigned integer to a
+#: float.
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
 
@@ -34,24 +36,24 @@ helper = register_jitable(**_OPTIONS)
 
 
 def kernel(function: Any) -> Any:
-    """Decorate a loop that Python calls: compile it without the GIL, and cache the result."""
+    """Decorate a loop that Python calls: compile it to release the GIL, and cache the result."""
     try:
         return njit(cache=True, nogil=True, **_OPTIONS)(function)
-    except RuntimeError:  # no folder can be written, as in a read-only container
+    except RuntimeError:  # no cache folder can be written, as in a read-only container
         return njit(nogil=True, **_OPTIONS)(function)
 
 
 def is_cached(function: Any) -> bool:
-    """Return whether Numba's cache has a kernel for any types of arguments."""
+    """Return whether Numba's cache has any compiled version of a kernel."""
     folder, name = function.stats.cache_path, f"*.{function.py_func.__qualname__}-*.nbi"
     return folder is not None and any(Path(folder).glob(name))
 
 
 def plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as contiguous, aligned and writable.
+    """Return a contiguous, aligned array that is marked as writable.
 
-    Numba compiles a kernel for each combination of these properties, so few kernels are compiled.
-    A kernel never writes to its inputs.
+    Numba compiles a kernel for each combination of these flags, so it compiles each only once. A
+    kernel never writes to its inputs.
     """
     if not array.flags.carray:
         array = _Writable(np.require(array, None, ("C", "A"))).view()
@@ -64,7 +66,7 @@ def raw(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Writable:
-    """A read-only array by NumPy's array interface, which can declare it writable."""
+    """A wrapper that exposes a read-only array as writable, by NumPy's array interface."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self._array = array  # keeps the memory

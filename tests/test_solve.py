@@ -305,7 +305,7 @@ def test_repr_of_a_forest():
     [
         ("", "a path is empty"),
         ((U.astype(float), V, W), r"u must hold integers, not float64; convert it by astype\(int"),
-        ((U.astype(str), V, W), "u must hold integers, not .*; names need ends="),
+        ((U.astype(str), V, W), "u must hold integers, not .*; to use names, pass ends="),
         (io.StringIO("0 1 2"), "expected a graph: .*; found StringIO"),
     ],
 )

@@ -15,6 +15,7 @@ from ...errors import MemoryBoundError
 from ...graphs.open import open_graph
 from ...graphs.source import EdgeSource
 from ...pipeline.options import parse_bytes
+from ...runtime.team import kernel_threads, sharing
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +71,8 @@ def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList |
     bound, checkpoint = (vars(options).get(name) for name in ("memory", "checkpoint"))
     names = "format", "weight", "ends", "columns", "first_id", "encoding"
     how = {name: getattr(options, name) for name in names}
-    with within(bound) as memory:
+    threads = vars(options).get("threads") or kernel_threads()
+    with sharing(threads), within(bound) as memory:
         return open_graph(
             options.inputs,
             None,

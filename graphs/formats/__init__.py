@@ -106,7 +106,7 @@ def writer_of(
         message = f"{path}: cannot write {suffix!r}; use {OUTPUTS}, or no suffix for a folder"
         raise OptionError(message)
     if has_names and not target.holds_names:
-        raise OptionError(f"{path}: vertices have names; use {NAMED_OUTPUTS}")
+        raise OptionError(f"{path}: names and clusters of vertices need {NAMED_OUTPUTS}")
     return target.write
 
 

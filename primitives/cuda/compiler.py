@@ -1,4 +1,4 @@
-"""The compiler of kernels: NVRTC, which cuda.core calls, and a cache of its results."""
+"""Compile CUDA kernels with NVRTC, and cache the cubins."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LANGUAGE = "c++17"
 
 
 class Compiler:
-    """NVRTC, for the sources in a folder. It needs no GPU."""
+    """Compiles the sources of one folder with NVRTC; needs no GPU."""
 
     def __init__(self, sources: Path = SOURCES) -> None:
         self.sources = sources
 
     def version(self) -> tuple[int, list[int]]:
         """Return NVRTC's version (12090 for 12.9) and the architectures it compiles for."""
-        import cuda.core  # noqa: F401  # an error here, not while compiling
+        import cuda.core  # noqa: F401  # fail here if it is missing
         from cuda.bindings import nvrtc
 
         _, major, minor = nvrtc.nvrtcVersion()
@@ -43,7 +43,7 @@ class Compiler:
         kernels : sequence of str
             C++ name expressions, as for `CupyDevice.launch`.
         architecture : str
-            Such as ``"sm_90"``.
+            Target, for example ``"sm_90"``.
 
         Raises
         ------
@@ -60,8 +60,8 @@ class Compiler:
             code = program.compile("cubin", name_expressions=tuple(kernels))
             names = {kernel: code.symbol_mapping[kernel].decode() for kernel in kernels}
         except Exception as error:  # the class differs between releases of cuda.core
-            what = f"{file}.cu: {', '.join(kernels)} for {architecture}"
-            raise KernelError(f"{what} does not compile: {error}") from error
+            target = f"{file}.cu: {', '.join(kernels)} for {architecture}"
+            raise KernelError(f"{target} does not compile: {error}") from error
         return names, bytes(code.code)
 
     def cached(self, file: str, kernel: str, architecture: str) -> tuple[str, bytes]:

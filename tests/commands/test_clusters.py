@@ -57,7 +57,7 @@ def test_numbered_pairs_and_a_picture(capsys, folder, bound):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-o", "out.npz"], "vertices have names; use .csv or .parquet"),
+        (["-o", "out.npz"], "names and clusters of vertices need .csv or .parquet"),
         (["-o", "second.csv"], "second.csv: would overwrite the input second.csv"),
         (["-o", "out.csv", "--plot", "out.what"], "out.what: cannot draw 'what'; use one of"),
         (["--memory", "1MB"], "--memory 1 MB is too small"),

@@ -125,7 +125,7 @@ def test_names(folder, capsys):
     verify = ["verify", "pairs.csv", "forest.csv", *options[1:]]
     assert main([*verify, "--json"]) == 0
     assert main(["solve", *options, "-o", "forest.npz"]) == 2
-    assert "vertices have names" in capsys.readouterr().err
+    assert "names and clusters of vertices need" in capsys.readouterr().err
 
 
 def test_names_in_other_commands(folder, capsys):
@@ -144,7 +144,7 @@ def test_names_in_other_commands(folder, capsys):
     expected = 'u,v,weight\n"x7","k2",1\n"k2","x7",3\n"x7","k3",2\n'
     assert (folder / "copy.csv").read_text() == expected
     assert main(["convert", *options, "-o", "copy.gr"]) == 2
-    assert "vertices have names" in capsys.readouterr().err
+    assert "names and clusters of vertices need" in capsys.readouterr().err
 
 
 def test_no_file_is_named_minus(folder):

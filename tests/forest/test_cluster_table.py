@@ -101,7 +101,9 @@ def test_bad_thresholds_and_outputs(tmp_path):
     table = forest.clusters(0.5)
     with pytest.raises(OptionError, match=r"0.6 is not one of the thresholds \[0.5\]"):
         table.labels(0.6)
-    with pytest.raises(OptionError, match=r"vertices have names; use \.csv or \.parquet"):
+    with pytest.raises(
+        OptionError, match=r"names and clusters of vertices need \.csv or \.parquet"
+    ):
         table.save(tmp_path / "clusters.npz")
 
 

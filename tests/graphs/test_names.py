@@ -200,7 +200,9 @@ def test_inputs_without_named_columns_are_refused(tmp_path):
 def test_outputs_without_names(tmp_path):
     forest = mstflow.minimum_spanning_forest(TABLE, ends=ENDS, weight="score")
     for name in ("forest.npz", "forest", "forest.gr"):
-        with pytest.raises(OptionError, match=r"vertices have names; use \.csv or \.parquet"):
+        with pytest.raises(
+            OptionError, match=r"names and clusters of vertices need \.csv or \.parquet"
+        ):
             forest.save(tmp_path / name)
     with pytest.raises(OptionError, match="no vertex has the name 'eve'"):
         forest.names.numbers(["zoé", "eve"])
@@ -327,7 +329,7 @@ def test_errors_of_text_name_the_line(tmp_path):
 
 def test_columns_of_names():
     for columns in ((["a", "b"], ["b", "c"], [1, 2]), (np.array(["a", "b"]), np.array(["b", "c"]))):
-        with pytest.raises(GraphError, match="names need ends="):
+        with pytest.raises(GraphError, match="to use names, pass ends="):
             mstflow.minimum_spanning_forest(columns)
         forest = mstflow.minimum_spanning_forest(columns, ends=("u", "v"))
         assert list(forest.names) == ["a", "b", "c"]
