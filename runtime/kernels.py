@@ -25,8 +25,8 @@ BLOCK = 2048
 #: The number of 64-bit words in a cache line. If a loop writes to many places in turn, it
 #: prefetches the next line of each place.
 LINE = np.uint64(8)
-#: Constants of kernels are unsigned: Numba converts the sum of a signed and an unsigned integer to a
-#: float.
+#: Constants of kernels are unsigned: Numba converts the sum of a signed and an unsigned integer to
+#: a float.
 NONE = np.uint64(2**64 - 1)
 ONE = np.uint64(1)
 

@@ -141,7 +141,7 @@ def test_weights_are_compared_exactly():
         (EdgeList(U, V), {"num_vertices": 4.0}, "num_vertices must be"),
         ((U, V, W), {"num_vertices": 2**64}, "num_vertices must be"),
         ((U,), {}, "expected a graph: "),
-        ({"u": U}, {}, "expected a graph: .* found dict"),
+        ({"u": U}, {}, "expected one column each for u and v"),
         (None, {}, "expected a graph: .* found NoneType"),
         ("no/such/file.gr", {}, "no/such/file.gr"),
     ],
