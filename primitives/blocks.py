@@ -65,7 +65,7 @@ class Screen(NamedTuple):
 
 def uses_products(points: Points) -> bool:
     """Return whether matrix products bound the distances of points."""
-    return isinstance(points.metric, str) and METRICS[points.metric].length == SQUARES
+    return isinstance(points.metric, str) and METRICS[points.metric].norm == SQUARES
 
 
 def screen_of(ops: Any, points: Points) -> Screen:

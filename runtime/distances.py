@@ -1,9 +1,9 @@
 """The distance of two points: one order of operations, the same for every array library.
 
-The *length* of a difference is the sum of the squares of its coordinates, the sum of their absolute
-values, or the largest absolute value. Coordinates are added in order, in binary64. The distance is
-an increasing function of the length, made of the operations that IEEE 754 rounds correctly. So
-every backend computes the same bits.
+The *reduced distance* is a norm of the difference: the sum of the squares of its coordinates, the
+sum of their absolute values, or the largest absolute value. Coordinates are added in order, in
+binary64. The distance is an increasing function of it, made of the operations that IEEE 754 rounds
+correctly. So every backend computes the same bits.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: The lengths of differences.
+#: The norms of differences.
 SQUARES, ABSOLUTE, LARGEST = range(3)
-#: The functions that convert a length to a distance.
+#: The functions that convert a reduced distance to a distance.
 SAME, ROOT, HALF, ANGLE = range(4)
 
 
 class Metric(NamedTuple):
-    """A distance: the length of a difference, and the function that converts it."""
+    """A distance: the norm of a difference, and the function that converts it."""
 
-    length: int
+    norm: int
     convert: int
 
 
@@ -81,13 +81,13 @@ def distances(metric: Any, dtype: str, left: Iterable[Any], right: Iterable[Any]
             block = distance_block(metric, dtype, *(each[start : start + _PAIRS] for each in rows))
             found.append(block.diagonal())
         return np.concatenate(found)
-    length, convert = METRICS[metric]
+    norm, convert = METRICS[metric]
     total: Any = 0.0
     for a, b in zip(left, right, strict=True):
         difference = a - b
-        if length == SQUARES:
+        if norm == SQUARES:
             total = total + difference * difference
-        elif length == ABSOLUTE:
+        elif norm == ABSOLUTE:
             total = total + abs(difference)
         else:
             total = np.maximum(total, abs(difference))

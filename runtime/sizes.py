@@ -71,9 +71,9 @@ class Sizes:
     labels_in_memory: int = 2**23
     #: Edges per point whose solution takes as long as the tree of the points.
     edges_per_point: int = 800
-    #: Points of a piece, which a thread processes before it takes the next one. The points of a
+    #: Points of a range, which a thread processes before it takes the next one. The points of a
     #: subtree of this size fit in the cache while it is built.
-    points_of_piece: int = 2**14
+    points_of_range: int = 2**14
     #: Distances of a block that NumPy compares.
     block: int = 2**20
     #: The rows and columns of a block that kernels compare. Threads of a BLAS library wait for each

@@ -164,7 +164,7 @@ def _check_values(values: NDArray[Any], metric: Any) -> None:
             raise GraphError(f"X is zero in row {row}, so it has no direction; drop such points")
     elif not callable(metric):
         widest = np.finfo(values.dtype).max
-        power = 2 if METRICS[metric].length == SQUARES else 1
+        power = 2 if METRICS[metric].norm == SQUARES else 1
         if values.shape[1] * (2.0 * float(largest) / widest ** (1 / power)) ** power >= 1:
             row, column = np.argwhere(abs(values) == largest)[0].tolist()
             raise GraphError(
@@ -174,7 +174,7 @@ def _check_values(values: NDArray[Any], metric: Any) -> None:
 
 
 def _transformed(values: NDArray[Any], metric: Any) -> NDArray[Any]:
-    """Return the points for which the length of a difference gives the distance."""
+    """Return the points for which the reduced distance gives the distance."""
     if metric == "cosine":
         rows = values.astype(np.float64)
         rows /= abs(rows).max(axis=1, keepdims=True)  # squares must not overflow

@@ -127,7 +127,7 @@ class _Blocks:
             block = left @ right.T
         elif isinstance(self._points.metric, str):
             block, is_single = np.empty((len(left), len(right))), self.exact[2]
-            is_largest = METRICS[self._points.metric].length == LARGEST
+            is_largest = METRICS[self._points.metric].norm == LARGEST
             given = left, np.ascontiguousarray(right.T), is_single, is_largest, block
             self._share(sum_lengths, len(left), *given, per_place=4 * sizes().block_rows)
         else:

@@ -1,4 +1,4 @@
-"""The primitives for points by kernels, whose pieces the threads of a team take in turn."""
+"""The primitives for points by kernels, whose ranges the threads of a team take in turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PointArrays(BaseArrays):
         """Sort only if two points have equal hashes."""
         size, rows = len(points.ids), plain(points.coordinates)
         hashes = empty(size, np.uint64)
-        self._in_pieces(tree.hash_rows, size, 1, rows, points.num_axes, hashes)
+        self._in_ranges(tree.hash_rows, size, 1, rows, points.num_axes, hashes)
         hashes.sort()
         if (hashes[1:] == hashes[:-1]).any():
             return super().count_equal(points)
@@ -41,13 +41,13 @@ class PointArrays(BaseArrays):
         size, axes = len(points.ids), points.num_axes
         rows = np.array(points.coordinates, order="C")
         ids = np.array(points.ids, self.index_dtype(points.num_ids))
-        top = max(0, min(depth, (size // sizes().points_of_piece).bit_length()))
+        top = max(0, min(depth, (size // sizes().points_of_range).bit_length()))
         for level in range(top):
-            self._in_pieces(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
-        self._in_pieces(tree.split_nodes, 2**top, size, top, depth, rows, ids, axes)
+            self._in_ranges(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
+        self._in_ranges(tree.split_nodes, 2**top, size, top, depth, rows, ids, axes)
         coordinates = empty(size * axes, np.float64)
         arguments = depth, rows, ids, axes, coordinates
-        self._in_pieces(tree.arrange_leaves, 2**depth, size >> depth, *arguments)
+        self._in_ranges(tree.arrange_leaves, 2**depth, size >> depth, *arguments)
         ids = np.asarray(ids, points.ids.dtype)
         return Tree(coordinates, ids, *points[2:], depth)
 
@@ -93,7 +93,7 @@ class PointArrays(BaseArrays):
         k = len(neighbor) // max(size, 1)
         search.describe_nodes(depth, own, core, label, least)
         lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
-        self._in_pieces(search.bound_fragments, size, 1, space, points, ids, core, own, *lists)
+        self._in_ranges(search.bound_fragments, size, 1, space, points, ids, core, own, *lists)
         searched = space, points, ids, boxes, core, least, own, label, nearest, bound, lightest
         self._in_search(search.search_outside, given, *searched)
         lightest[:] = np.inf
@@ -108,29 +108,29 @@ class PointArrays(BaseArrays):
         return plain(given.coordinates), plain(ids), plain(boxes)
 
     def _in_search(self, kernel: Callable[..., Any], given: Tree, *arguments: Any) -> None:
-        """Call a kernel on pieces of the leaves; with many axes a search takes longer."""
+        """Call a kernel on ranges of leaves; with many axes a search takes longer."""
         each = (len(given.ids) >> given.depth) * given.num_axes
-        self._in_pieces(kernel, 2**given.depth, each, *arguments, report="search the tree")
+        self._in_ranges(kernel, 2**given.depth, each, *arguments, report="search the tree")
 
-    def _in_pieces(
+    def _in_ranges(
         self, kernel: Callable[..., Any], length: int, each: int, *arguments: Any, report: str = ""
     ) -> None:
-        """Call a kernel on pieces of a range; each place stands for `each` points.
+        """Call a kernel on short ranges; each place stands for `each` points.
 
-        Between pieces, the calling thread returns to Python: the user can interrupt it, and it
+        Between ranges, the calling thread returns to Python: the user can interrupt it, and it
         reports its progress as the step `report`.
         """
-        step = max(1, sizes().points_of_piece // max(1, each))
-        pieces = iter(range(0, length, step))
+        step = max(1, sizes().points_of_range // max(1, each))
+        starts = iter(range(0, length, step))
 
         def work() -> None:
             try:
-                for start in pieces:
+                for start in starts:
                     if report and step < length:
                         report_progress(report, start, length)
                     kernel(start, min(start + step, length), *arguments)
             except BaseException:
-                for _ in pieces:  # the other threads end
+                for _ in starts:  # the other threads end
                     pass
                 raise
 

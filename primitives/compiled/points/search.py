@@ -2,7 +2,7 @@
 
 A search walks over the tree: first the leaf of its queries, then the siblings of the nodes on the
 path to the root, nearer halves first. It skips a node if its box is farther from the box of the
-queries than the limit, the largest length of a difference that may improve a result.
+queries than the limit, the largest reduced distance that may improve a result.
 
 With many axes, boxes of leaves overlap, so a node is also compared with each query.
 """
@@ -11,13 +11,13 @@ import numpy as np
 
 from ....runtime.kernels import helper, kernel
 from .space import (
-    add_axis,
-    distance_of,
+    accumulate,
     first_place,
-    length_between,
-    lengths_to_box,
-    lengths_to_point,
-    limit_of,
+    reduced_distance,
+    reduced_distances_to_box,
+    reduced_distances_to_point,
+    reduced_limit,
+    to_distance,
 )
 
 #: Depth of the stack: each level of the tree pushes at most two nodes.
@@ -30,11 +30,11 @@ _MOST = 64
 
 @helper
 def _gap_between(space, boxes, node, box):
-    """Return the least length of a difference between a point in a node's box and one in `box`."""
+    """Return a lower bound of the reduced distance between the boxes of a node and of queries."""
     axes, low, total = space.axes, 2 * node * space.axes, 0.0
     for axis in range(axes):
         gap = max(boxes[low + axis] - box[axes + axis], box[axis] - boxes[low + axes + axis])
-        total = add_axis(space, total, max(gap, 0.0))
+        total = accumulate(space, total, max(gap, 0.0))
     return total
 
 
@@ -58,7 +58,7 @@ def _start_walk(space, boxes, leaf, queries, first, stride, count, box, stack, g
 
 @helper
 def _next_leaf(
-    space, boxes, label, least, own, best, limit, queries, first, stride, count, limits, lengths,
+    space, boxes, label, least, own, best, limit, queries, first, stride, count, limits, reduced,
     box, stack, gaps, top,
 ):  # fmt: skip
     """Return the next leaf that may improve a result, or -1, and the height of the stack.
@@ -73,9 +73,9 @@ def _next_leaf(
             continue
         if space.axes >= _MANY_AXES or node >= leaves:
             at, is_near = 2 * node * space.axes, False
-            lengths_to_box(space, boxes, at, queries, first, stride, count, lengths)
+            reduced_distances_to_box(space, boxes, at, queries, first, stride, count, reduced)
             for i in range(count):
-                is_near |= lengths[i] <= limits[i]
+                is_near |= reduced[i] <= limits[i]
             if not is_near:
                 continue
         if node >= leaves:
@@ -116,7 +116,7 @@ def find_neighbors(
 ):
     """Find the k nearest points of each point in a range of leaves."""
     distances, neighbors = np.empty((_MOST, k)), np.empty((_MOST, k), np.int64)
-    limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
+    limits, reduced, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
     stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
     size, inside = space.size, np.int64(-2)  # no node has this label
     for leaf in range(start, stop):
@@ -131,24 +131,24 @@ def find_neighbors(
         while True:
             near, top = _next_leaf(
                 space, boxes, label, least, inside, 0.0, largest, coordinates, own, size, count,
-                limits, lengths, box, stack, gaps, top,
+                limits, reduced, box, stack, gaps, top,
             )  # fmt: skip
             if near < 0:
                 break
             first = first_place(space, near, space.depth)
-            length = first_place(space, near + 1, space.depth) - first
+            held = first_place(space, near + 1, space.depth) - first
             largest = 0.0
             for i in range(count):
                 limit, place = limits[i], own + i
-                if lengths[i] <= limit:
-                    lengths_to_point(
-                        space, coordinates, place, size, coordinates, first, size, length, buffer
+                if reduced[i] <= limit:
+                    reduced_distances_to_point(
+                        space, coordinates, place, size, coordinates, first, size, held, buffer
                     )
-                    for j in range(length):
+                    for j in range(held):
                         if buffer[j] <= limit and first + j != place:
-                            distance = distance_of(space, buffer[j])
+                            distance = to_distance(space, buffer[j])
                             if _insert(ids, i, distance, first + j, distances, neighbors):
-                                limit = limit_of(space, distances[i, k - 1])
+                                limit = reduced_limit(space, distances[i, k - 1])
                     limits[i] = limit
                 largest = max(largest, limit)
         for i in range(count):
@@ -201,7 +201,7 @@ def bound_fragments(
                     j = np.int64(neighbor[place])
                     if fragment[j] == own:
                         continue
-                    distance = distance_of(space, length_between(space, coordinates, i, j))
+                    distance = to_distance(space, reduced_distance(space, coordinates, i, j))
                     if distance > best:
                         break
                     weight = max(max(distance, core[i]), core[j])
@@ -217,7 +217,7 @@ def bound_fragments(
             continue
         other, weight = fragment[before], max(core[i], core[before])
         if weight < max(lightest[own], lightest[other]):
-            distance = distance_of(space, length_between(space, coordinates, i, before))
+            distance = to_distance(space, reduced_distance(space, coordinates, i, before))
             weight = max(weight, distance)
             lightest[own] = min(lightest[own], weight)
             lightest[other] = min(lightest[other], weight)
@@ -239,7 +239,7 @@ def search_outside(
     The active points of a leaf in one fragment are searched for together.
     """
     size, axes = space.size, space.axes
-    limits, lengths, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
+    limits, reduced, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
     queries, active, places = (
         np.empty(_MOST * axes),
         np.empty(_MOST, np.int64),
@@ -269,38 +269,38 @@ def search_outside(
             for axis in range(axes):
                 for i in range(count):
                     queries[axis * _MOST + i] = coordinates[axis * size + places[i]]
-            limit, edge, end, other = limit_of(space, best), -1, 0, 0
+            limit, edge, end, other = reduced_limit(space, best), -1, 0, 0
             top = _start_walk(space, boxes, leaf, queries, 0, _MOST, count, box, stack, gaps)
             while True:
                 for i in range(count):
                     limits[i] = limit
                 near, top = _next_leaf(
                     space, boxes, label, least, own, best, limit, queries, 0, _MOST, count, limits,
-                    lengths, box, stack, gaps, top,
+                    reduced, box, stack, gaps, top,
                 )  # fmt: skip
                 if near < 0:
                     break
                 low = first_place(space, near, space.depth)
-                length = first_place(space, near + 1, space.depth) - low
-                lengths_to_box(space, box, 0, coordinates, low, size, length, buffer)
-                for j in range(length):
+                held = first_place(space, near + 1, space.depth) - low
+                reduced_distances_to_box(space, box, 0, coordinates, low, size, held, buffer)
+                for j in range(held):
                     target = low + j
                     is_far = buffer[j] > limit or core[target] > best
                     if is_far or fragment[target] == own:
                         continue
-                    lengths_to_point(
-                        space, coordinates, target, size, queries, 0, _MOST, count, lengths
+                    reduced_distances_to_point(
+                        space, coordinates, target, size, queries, 0, _MOST, count, reduced
                     )
                     for i in range(count):
-                        if lengths[i] > limit:
+                        if reduced[i] > limit:
                             continue
-                        weight = distance_of(space, lengths[i])
+                        weight = to_distance(space, reduced[i])
                         weight = max(weight, max(core[places[i]], core[target]))
                         if weight <= best:
                             new = _edge_id(ids, space.num_ids, places[i], target)
                             if weight < best or edge < 0 or new < edge:
                                 best, edge, end, other = weight, new, places[i], target
-                                limit = limit_of(space, weight)
+                                limit = reduced_limit(space, weight)
             for i in range(count):
                 bound[places[i]] = max(bound[places[i]], best)
             if edge >= 0:

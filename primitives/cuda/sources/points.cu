@@ -12,27 +12,27 @@ struct Space {
     const double* coordinates;
     const u64* ids;
     const double* boxes;
-    u64 num_ids, axes, depth, length, convert, is_single;
+    u64 num_ids, axes, depth, norm, convert, is_single;
 
     __device__ u64 first_place(u64 leaf) const { return size * leaf >> depth; }
 
     __device__ double at(u64 place, u64 axis) const { return coordinates[axis * size + place]; }
 
-    __device__ double add_axis(double total, double difference) const {
-        if (length == SQUARES) return __dadd_rn(total, __dmul_rn(difference, difference));
+    __device__ double accumulate(double total, double difference) const {
+        if (norm == SQUARES) return __dadd_rn(total, __dmul_rn(difference, difference));
         difference = difference < 0.0 ? -difference : difference;
-        if (length == ABSOLUTE) return __dadd_rn(total, difference);
+        if (norm == ABSOLUTE) return __dadd_rn(total, difference);
         return difference > total ? difference : total;
     }
 
     __device__ double between(u64 place, u64 other) const {
         double total = 0.0;
         for (u64 axis = 0; axis < axes; ++axis)
-            total = add_axis(total, __dsub_rn(at(place, axis), at(other, axis)));
+            total = accumulate(total, __dsub_rn(at(place, axis), at(other, axis)));
         return total;
     }
 
-    // Return the least length of a difference between a point and a point in the box of a node.
+    // Return a lower bound of the reduced distance between a point and the box of a node.
     __device__ double from_box(u64 place, u64 node) const {
         double total = 0.0;
         for (u64 axis = 0; axis < axes; ++axis) {
@@ -41,7 +41,7 @@ struct Space {
             double above = __dsub_rn(x, boxes[(2 * node + 1) * axes + axis]);
             gap = below > gap ? below : gap;
             gap = above > gap ? above : gap;
-            total = add_axis(total, gap);
+            total = accumulate(total, gap);
         }
         return total;
     }
@@ -72,15 +72,15 @@ struct Space {
         return is_small ? __dmul_rn(2.0, arc) : __dsub_rn(pi, __dmul_rn(4.0, arc));
     }
 
-    __device__ double distance_of(double total) const {
+    __device__ double to_distance(double total) const {
         if (convert == ROOT) total = __dsqrt_rn(total);
         if (convert == HALF) total = __dmul_rn(total, 0.5);
         if (convert == ANGLE) total = angle(total);
         return is_single ? double(__double2float_rn(total)) : total;
     }
 
-    // Return a length that is exceeded only by differences of a larger distance.
-    __device__ double limit_of(double distance) const {
+    // Return an upper bound of the reduced distances whose distance is at most `distance`.
+    __device__ double reduced_limit(double distance) const {
         double margin = is_single ? 3e-7 : 4e-15;
         distance = distance + distance * margin + (is_single ? 3e-45 : 0.0);
         if (convert == HALF) return 2.0 * distance;
@@ -116,12 +116,12 @@ struct Walk {
 
 __global__ void find_neighbors(
     u64 size, const double* coordinates, const u64* ids, const double* boxes, u64 num_ids,
-    u64 axes, u64 depth, u64 length, u64 convert, u64 is_single, u64 k, u64 rank,
+    u64 axes, u64 depth, u64 norm, u64 convert, u64 is_single, u64 k, u64 rank,
     double* distances, u64* neighbors, double* core, double* reach
 ) {
     u64 i = thread_index();
     if (i >= size) return;
-    Space space{size, coordinates, ids, boxes, num_ids, axes, depth, length, convert, is_single};
+    Space space{size, coordinates, ids, boxes, num_ids, axes, depth, norm, convert, is_single};
     double infinity = __longlong_as_double(0x7FF0000000000000), limit = infinity;
     double* list = distances + i * k;
     u64 *near = neighbors + i * k, found = 0;
@@ -134,7 +134,7 @@ __global__ void find_neighbors(
         for (u64 j = space.first_place(other_leaf); j < end; ++j) {
             double total = space.between(i, j);
             if (j == i || total > limit) continue;
-            double distance = space.distance_of(total);
+            double distance = space.to_distance(total);
             if (found == k) {
                 bool is_later = distance == list[k - 1] && ids[j] > ids[near[k - 1]];
                 if (distance > list[k - 1] || is_later) continue;
@@ -148,7 +148,7 @@ __global__ void find_neighbors(
             }
             list[place] = distance;
             near[place] = j;
-            if (found == k) limit = space.limit_of(list[k - 1]);
+            if (found == k) limit = space.reduced_limit(list[k - 1]);
         }
     } while (walk.advance());
     core[i] = rank ? list[rank - 1] : 0.0;
@@ -159,12 +159,12 @@ __global__ void find_neighbors(
 // A thread may read an old one: it is an upper bound all the same.
 __global__ void search_outside(
     u64 size, const double* coordinates, const u64* ids, const double* boxes, u64 num_ids,
-    u64 axes, u64 depth, u64 length, u64 convert, u64 is_single, const double* core,
+    u64 axes, u64 depth, u64 norm, u64 convert, u64 is_single, const double* core,
     const u64* fragment, const u64* label, u64* lightest, u64* nearest, double* bound
 ) {
     u64 i = thread_index();
     if (i >= size) return;
-    Space space{size, coordinates, ids, boxes, num_ids, axes, depth, length, convert, is_single};
+    Space space{size, coordinates, ids, boxes, num_ids, axes, depth, norm, convert, is_single};
     u64 own = fragment[i], found = nearest[i];
     if (found < size && fragment[found] != own) {
         lower(lightest + own, u64(__double_as_longlong(bound[i])));
@@ -173,7 +173,7 @@ __global__ void search_outside(
     found = size;
     double best = __longlong_as_double(load(lightest + own));
     if (bound[i] <= best && core[i] <= best) {
-        double limit = space.limit_of(best);
+        double limit = space.reduced_limit(best);
         Walk walk(i);
         do {
             while (walk.level < depth && label[walk.node] != own
@@ -187,13 +187,13 @@ __global__ void search_outside(
                 if (fragment[j] == own) continue;
                 double total = space.between(i, j);
                 if (total > limit) continue;
-                double weight = space.distance_of(total);
+                double weight = space.to_distance(total);
                 weight = core[i] > weight ? core[i] : weight;
                 weight = core[j] > weight ? core[j] : weight;
                 if (weight > best || (weight == best && found < size && ids[j] > ids[found])) continue;
                 best = weight;
                 found = j;
-                limit = space.limit_of(best);
+                limit = space.reduced_limit(best);
             }
         } while (walk.advance());
         if (found < size) lower(lightest + own, u64(__double_as_longlong(best)));
