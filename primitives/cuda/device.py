@@ -1,4 +1,4 @@
-"""A CUDA device: kernels are compiled and launched by cuda.core, arrays are CuPy's."""
+"""Run kernels on a CUDA device: launches, streams, free memory, and whether CUDA works here."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ class CupyDevice:
         from cuda.core import launch
 
         self.xp, self._launch, self._compiler = cupy, launch, compiler
-        self._kernels: dict[tuple[str, int], Any] = {}  # those that are loaded
-        self._idle: dict[int, list[Any]] = collections.defaultdict(list)
+        #: The loaded kernels, by name and device.
+        self._kernels: dict[tuple[str, int], Any] = {}
+        self._idle_streams: dict[int, list[Any]] = collections.defaultdict(list)
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
         """Queue one thread of a kernel for each of `size` elements.
@@ -53,10 +54,11 @@ class CupyDevice:
             A source of the compiler, without its suffix, and a C++ name expression in it, such as
             ``"gather<u64, u32>"``.
         size : int
-            The kernel's first argument; at least 0 and less than 2**38.
+            The number of threads, also the kernel's first argument; less than 2**38. 0 launches
+            nothing.
         *arguments : cupy.ndarray or int or bool
-            The other arguments. Arrays are passed as pointers to contiguous ones, numbers as
-            ``u64`` modulo 2**64.
+            The other arguments. Arrays are passed as pointers, and copied first if they are not
+            contiguous; numbers are passed as ``u64`` modulo 2**64.
 
         Raises
         ------
@@ -72,7 +74,7 @@ class CupyDevice:
                 loaded = _loaded(self._compiler, file, kernel, device)
                 self._kernels[kernel, device] = loaded
         words: list[int] = []
-        copies = []  # their memory must not be used again before the kernel is queued
+        copies = []  # keep them alive until the kernel is queued: the pool could reuse their memory
         for argument in arguments:
             if isinstance(argument, self.xp.ndarray):
                 if not argument.flags.c_contiguous:
@@ -85,11 +87,11 @@ class CupyDevice:
         stream = _stream(self.xp.cuda.get_current_stream().ptr)
         self._launch(stream, _blocks(-(-size // _BLOCK)), loaded, size, *words)
 
-    def free_memory(self, enough: int = sys.maxsize) -> int:
-        """Return the size in bytes of the largest array, within the limit of CuPy's pool.
+    def free_memory(self, needed: int = sys.maxsize) -> int:
+        """Return the size in bytes of the largest array that can be allocated now.
 
-        If it is less than `enough`, the pool first returns its idle blocks to the device, because a
-        single array cannot use several blocks or a block of another stream.
+        If it is less than `needed`, the pool first returns its idle blocks to the device, because
+        one allocation can neither combine blocks nor use a block of another stream.
         """
         pool = self.xp.get_default_memory_pool()
 
@@ -98,7 +100,7 @@ class CupyDevice:
             limit = pool.get_limit()
             return int(min(of_device, limit - pool.total_bytes()) if limit else of_device)
 
-        if (size := free()) < enough:
+        if (size := free()) < needed:
             pool.free_all_blocks()
             size = free()
         return size
@@ -106,8 +108,8 @@ class CupyDevice:
     def beside(self) -> AbstractContextManager[None]:
         """Return a context in which another thread uses this device and its own stream.
 
-        The stream is blocking: it synchronises with the default stream. So both streams may share
-        arrays and memory of the pool without events. Streams come from a fixed set, because CuPy's
+        Kernels on that stream are ordered with those on the default stream, so arrays and memory of
+        the pool need no events. Streams come from a fixed set, because CuPy's
         pool keeps memory for each stream. If the current stream is not the default stream, the
         other thread uses the current stream.
 
@@ -131,8 +133,8 @@ class CupyDevice:
 
     @contextlib.contextmanager
     def _lent_stream(self, device: int) -> Iterator[None]:
-        """Lend an idle stream. Create one only if all are in use, so there is one per thread."""
-        idle = self._idle[device]
+        """Borrow an idle stream. Create one only if all are in use, so there is one per thread."""
+        idle = self._idle_streams[device]
         try:
             stream = idle.pop()
         except IndexError:
@@ -145,7 +147,7 @@ class CupyDevice:
 
 
 def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that it runs on the GPU and stream of this thread, in any thread.
+    """Wrap a function so that it uses the current device and stream of this thread in any thread.
 
     CUDA has a current device and stream for each thread. A new thread starts with device 0.
     """
@@ -185,7 +187,7 @@ def _blocks(count: int) -> Any:
 
 @functools.lru_cache(256)
 def _stream(handle: int) -> Any:
-    """Return CuPy's stream of this handle, which CuPy owns, for cuda.core."""
+    """Wrap CuPy's stream with this handle for cuda.core; CuPy keeps its ownership."""
     from cuda.core import Stream
 
     return Stream.from_handle(handle)
@@ -214,7 +216,7 @@ def find_obstacle(driver_library: str, compiler: Compiler) -> str:
         import cupy
 
         runtime = cupy.cuda.runtime
-    except Exception as error:  # any class; the cause is more precise than CuPy's own text
+    except Exception as error:  # any class; the cause is clearer than CuPy's message
         return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
     driver = runtime.driverGetVersion()
     if driver < 12000:
