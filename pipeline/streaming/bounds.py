@@ -32,7 +32,7 @@ _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: Bytes per edge of a bucket while its forest is computed, beside its columns: a rank of 64 bits, a
 #: copy of an end, a record of 16 bytes, and idle blocks of the pool. Bytes per tile of a random
 #: order.
-_SWEPT_EDGE, _TILE_RANK = 44, 40
+_SWEPT_EDGE, _TILE_RANK = 56, 40
 #: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
 #: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
 #: scan then fits three times.
