@@ -48,7 +48,7 @@ _COPIES_COMPILED = 30
 #: Bytes of a sweep: per edge of a bucket while its forest is computed, beside its columns (a rank
 #: of 64 bits, a copy of an end, a record of 16 bytes, and idle blocks of the pool); per tile of a
 #: random order; and per edge of a block that a thread deals.
-_SWEPT_EDGE, _TILE_RANK, _DEALT_EDGE = 44, 40, 64
+_SWEPT_EDGE, _TILE_RANK, _DEALT_EDGE = 56, 40, 64
 #: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
 #: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
 #: scan then fits three times.

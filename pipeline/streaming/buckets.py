@@ -149,20 +149,25 @@ class SegmentFile:
         block, held, seen = [empty(most, dtype) for dtype in self._dtypes], 0, 0
         with file_errors(self._path), open(self._path if self.count else os.devnull, "rb") as file:
             while seen < self.count:
-                head = np.frombuffer(file.read(16), np.int64)
-                rows, expected = head.tolist() if len(head) == 2 else (0, None)
+                head = np.zeros(2, np.int64)
+                file.readinto(head.data)
+                rows, expected = head.tolist()
+                if not 0 < rows <= self.count - seen:
+                    raise self._damage()
                 if held + rows > len(block[0]):
                     if held:
                         yield [column[:held] for column in block]
                     held, block = 0, [empty(max(most, rows), dtype) for dtype in self._dtypes]
                 segment = [column[held : held + rows] for column in block]
-                if (
-                    any(file.readinto(x.data) < x.nbytes for x in segment)
-                    or _sum(segment) != expected
-                ):
-                    raise FileFormatError(f"{self._path}: the file is damaged; start the run again")
+                is_short = any(file.readinto(x.data) < x.nbytes for x in segment)
+                if is_short or _sum(segment) != expected:
+                    raise self._damage()
                 held, seen = held + rows, seen + rows
         yield [column[:held] for column in block]
+
+    def _damage(self) -> FileFormatError:
+        remedy = "remove the checkpoint, if there is one, and start again"
+        return FileFormatError(f"{self._path}: the file is damaged; {remedy}")
 
     def restore(self, count: int, length: int) -> None:
         """Return to an earlier state: remove the segments that were appended later."""

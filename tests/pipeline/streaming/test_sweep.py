@@ -172,11 +172,14 @@ def test_a_full_disk_is_an_error(tmp_path):
         sweep(random_graph(60, 300), tmp_path, 40)
 
 
-def test_a_damaged_bucket_is_an_error(tmp_path):
+@pytest.mark.parametrize("place", [0, 6, 8, 20, -1])
+def test_a_damaged_bucket_is_an_error(place, tmp_path):
+    """The length, the checksum or a column of a segment is wrong."""
+
     def damage(step, _done, _total):
         for path in tmp_path.glob("bucket-*") if step == "remove vertices" else ():
             content = bytearray(path.read_bytes())
-            content[-1] ^= 1
+            content[place] ^= 1
             path.write_bytes(content)
 
     with pytest.raises(FileFormatError, match=r": the file is damaged"), set_listener(damage):
