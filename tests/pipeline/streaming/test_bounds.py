@@ -26,8 +26,8 @@ def test_the_least_memory_is_just_enough(family):
 def test_little_graphs_on_many_threads_need_little(tmp_path):
     graph = GraphFacts(2, 69, 8)
     workers = Workers("threads", 8, eager=False)
-    assert ScanMemory(graph, "two-scan", 16, 4, workers, "numpy").least_memory < 10**8
-    assert ScanMemory(graph, "two-scan", 16, 4, workers, "numba").least_memory < 3 * 10**8
+    assert ScanMemory(graph, "two-scan", True, 16, 4, workers, "numpy").least_memory < 10**8
+    assert ScanMemory(graph, "two-scan", True, 16, 4, workers, "numba").least_memory < 3 * 10**8
     for name, dtype in {"u": np.int32, "v": np.int32, "w": np.float32}.items():
         np.save(tmp_path / f"{name}.npy", np.arange(69).astype(dtype) % 2)
     case = {"strategy": "two-scan", "partitions": 16, "threads": 8, "scheduler": "threads"}

@@ -231,7 +231,7 @@ def planned(graph=LARGE, workers=None, **options):
 
 
 def test_auto_sweeps_if_scans_need_more_memory():
-    scans = ScanMemory(LARGE, "two-scan", 1, 4, Workers(task_threads=2)).least_memory
+    scans = ScanMemory(LARGE, "two-scan", True, 1, 4, Workers(task_threads=2)).least_memory
     least = SweepMemory(LARGE, Workers(task_threads=2)).least_memory
     assert least < scans / 2
     assert planned(memory=scans).strategy == "two-scan"
@@ -249,7 +249,7 @@ def test_auto_sweeps_if_scans_need_more_memory():
 def test_runs_that_cannot_sweep():
     for options in ({"partitions": 2}, {"workers": Workers("threads", 2, eager=False)}):
         with pytest.raises(MemoryBoundError, match="'two-scan'"):
-            planned(memory=10**9, **options)
+            planned(memory=5 * 10**8, **options)
     with pytest.raises(OptionError, match="'sweep' has one partition, not 2"):
         planned(strategy="sweep", partitions=2)
     with pytest.raises(OptionError, match="'sweep' is one task of all threads; choose sched"):
