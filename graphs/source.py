@@ -250,6 +250,7 @@ class EdgeSource:
         known = self.num_vertices
         if known is None:
             known = max([self.least_vertices, *(size.num_vertices for size in sizes)])
+        dtype = np.dtype(np.int64) if dtype is None else dtype  # there are no edges
         return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
 
     def fingerprint(self) -> str:

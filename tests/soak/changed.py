@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST = 0.8
 #: Python that a command runs first.
 BEGUN = "import mstflow.commands.solve, pyarrow.csv, pyarrow.parquet; open({!r}, 'w').close()"
-STRATEGIES = ["auto", "whole", "fold", "tree", "two-scan", "iterate"]
+STRATEGIES = ["auto", "whole", "fold", "tree", "two-scan", "sweep", "iterate"]
 
 
 def run(case: Case) -> None:
@@ -41,7 +41,7 @@ def run(case: Case) -> None:
         target, source = path / f"{'uvw'[place]}.npy", other / f"{'uvw'[place]}.npy"
     output = case.folder / "forest.npz"
     arguments = ["solve", path, "--strategy", strategy, "--quiet", "-o", output]
-    if strategy not in ("whole", "fold"):
+    if strategy not in ("whole", "fold", "sweep"):
         arguments += ["--partitions", rng.choice([1, 3, 10])]
     if strategy != "whole" and rng.random() < 0.3:
         arguments += ["--memory", "2GB"]

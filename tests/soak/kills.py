@@ -60,10 +60,10 @@ def resume(case: Case) -> None:
     """Kill a command again and again, then let it end; its forest must be the oracle's."""
     rng, graph = case.rng, large_graph(case.seed, case.number // SHARED)
     parts = list(_folders(case.folder, graph, rng.choice([1, 8, 25])))
-    strategy = rng.choice(["two-scan", "tree", "fold"])
+    strategy = rng.choice(["two-scan", "tree", "fold", "sweep"])
     kept, output = case.folder / "kept", case.folder / "forest.npz"
     arguments: list[Any] = ["solve", *parts, "--strategy", strategy]
-    if strategy != "fold":
+    if strategy not in ("fold", "sweep"):
         arguments += ["--partitions", rng.choice([2, 7, 30])]
     arguments += ["--backend", rng.choice(["auto", "numba"]), "--quiet"]
     arguments += ["--checkpoint", kept, "-o", output]

@@ -33,7 +33,7 @@ def run(case: Case) -> None:
     else:
         name, given = inputs.in_memory(graph, rng)
     options = draw_options(case, given)
-    options["scheduler"] = rng.choices(["inline", "synchronous", "threads"], [96, 2, 2])[0]
+    _choose_scheduler(options, rng, {"inline": 96, "synchronous": 2, "threads": 2})
     case.choices["input"] = name
     case.counts[f"input: {name}"] += 1
     check(case, given, options)
@@ -49,7 +49,7 @@ def run_on_processes(case: Case) -> None:
         name, given = "edge list", inputs.Input(mstflow.EdgeList(*inputs.arrays(graph)), graph)
         given.options["num_vertices"] = graph.num_vertices
     options = draw_options(case, given)
-    options["scheduler"] = rng.choices(["client", "address", "processes"], [10, 2, 1])[0]
+    _choose_scheduler(options, rng, {"client": 10, "address": 2, "processes": 1})
     case.choices["input"] = name
     case.counts[f"input: {name}"] += 1
     check(case, given, options)
@@ -78,7 +78,7 @@ def run_medium(case: Case) -> None:
     for _ in range(4):
         options = {**draw_options(case, given), **common}
         options.pop("checkpoint", None)  # of one run; here are several
-        options["scheduler"] = rng.choices(["inline", "threads"], [4, 1])[0]
+        _choose_scheduler(options, rng, {"inline": 4, "threads": 1})
         if "weight" not in common:
             options.pop("weight", None)
         case.choices["options"] = options
@@ -88,14 +88,22 @@ def run_medium(case: Case) -> None:
         case.counts["solves"] += 1
 
 
+def _choose_scheduler(options: dict[str, Any], rng: Any, shares: dict[str, int]) -> None:
+    """Draw a scheduler; a sweep is one task in this process."""
+    if options["strategy"] == "sweep":
+        options["scheduler"] = "inline"
+    else:
+        (options["scheduler"],) = rng.choices([*shares], [*shares.values()])
+
+
 def draw_options(case: Case, given: Input) -> dict[str, Any]:
     """Draw options that are compatible with each other and with those of the input."""
     rng = case.rng
-    strategy = rng.choice(["auto", "whole", "fold", "tree", "two-scan", "iterate"])
+    strategy = rng.choice(["auto", "whole", "fold", "tree", "two-scan", "sweep", "iterate"])
     options: dict[str, Any] = dict(given.options)
     if given.is_read_once:
         strategy = rng.choice(["auto", "fold"])
-    elif strategy not in ("whole", "fold"):
+    elif strategy not in ("whole", "fold", "sweep"):
         options["partitions"] = rng.choice([None, *range(1, 8)])
     options |= {
         "maximum": rng.random() < 0.3,
@@ -105,9 +113,12 @@ def draw_options(case: Case, given: Input) -> dict[str, Any]:
         "strategy": strategy,
         "split_every": rng.randint(2, 4),
     }
+    if strategy == "sweep":
+        options["algorithm"] = "auto"  # it has steps of its own
     if strategy != "whole" and rng.random() < 0.2:
         options["memory"] = rng.choice(["8GB", 10**10])
-    if given.keeps_checkpoint and strategy in ("fold", "tree", "two-scan") and rng.random() < 0.05:
+    keeps = given.keeps_checkpoint and strategy in ("fold", "tree", "two-scan", "sweep")
+    if keeps and rng.random() < 0.05:
         options["checkpoint"] = str(case.folder / "kept")
     if rng.random() < 0.05:
         options["weight"] = None
