@@ -205,8 +205,10 @@ class ScanMemory:
 
     @property
     def _largest(self) -> int:
-        """The number of edges of the largest partition."""
-        return -(-self.graph.num_edges // self.partitions)
+        """The number of edges of the largest partition, which may be a chunk of any size."""
+        even = -(-self.graph.num_edges // self.partitions)
+        are_chunks = self.partitions == self.graph.num_chunks
+        return max(even, self.graph.at_once) if are_chunks else even
 
     @cached_property
     def _least(self) -> int:

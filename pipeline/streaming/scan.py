@@ -77,7 +77,9 @@ class Scanner:
 
     def folds(self, num_fragments: int) -> bool:
         """Return whether the forest of a full buffer replaces its edges."""
-        is_first = self.can_rescan and num_fragments == self.num_vertices
+        if not self.can_rescan:  # no edge may be left for later
+            return True
+        is_first = num_fragments == self.num_vertices
         return num_fragments <= self.capacity // (FOLD_SHARE if is_first else 2)
 
     def keys(self, weight: Any) -> Any:

@@ -170,3 +170,17 @@ def test_the_active_client_is_used_and_named(cluster):
         forest = mstflow.minimum_spanning_forest((U, V, W), scheduler="dask", num_vertices=N)
     assert forest.scheduler == f"distributed ({cluster.scheduler.address})"
     assert np.array_equal(forest.edge_ids, EXPECTED)
+
+
+@pytest.mark.parametrize("strategy", ["whole", "iterate", "fold", "tree", "two-scan"])
+def test_chunks_of_any_size(strategy):
+    array = pytest.importorskip("dask.array")
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        count = int(random.integers(1, 30))
+        columns = (*random.integers(0, 18, (2, count)), random.integers(0, 9, count))
+        expected = mstflow.minimum_spanning_forest(columns, num_vertices=18).edge_ids
+        for size in (3, 7):
+            chunks = tuple(array.from_array(column, chunks=size) for column in columns)
+            found = mstflow.minimum_spanning_forest(chunks, num_vertices=18, strategy=strategy)
+            assert found.edge_ids.tolist() == expected.tolist()
