@@ -33,6 +33,8 @@ _ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
 #: copy of an end, a record of 16 bytes, and idle blocks of the pool. Bytes per tile of a random
 #: order.
 _SWEPT_EDGE, _TILE_RANK = 56, 40
+#: Bytes of a sweep beside these: its kernels, and what the allocator of the system keeps.
+_SWEEP = 200_000_000
 #: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
 #: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
 #: scan then fits three times.
@@ -249,7 +251,7 @@ class SweepMemory:
         At the end, memory holds the ids of the forest as they were stored and as the result.
         """
         edges = self._shared + capacity * (self.stored_edge + _SWEPT_EDGE)
-        return max(edges, _KERNELS + self.graph.num_vertices * (self.edge_id + 8))
+        return max(edges, _SWEEP + self.graph.num_vertices * (self.edge_id + 8))
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that a sweep may hold; see `ScanMemory.capacity`."""
@@ -266,7 +268,7 @@ class SweepMemory:
         """Bytes beside the edges and the result."""
         threads = self.scheduler.task_threads * (_THREAD + self.graph.at_once * _READ_EDGE)
         tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
-        return _KERNELS + threads + tiles
+        return _SWEEP + threads + tiles
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:
