@@ -47,8 +47,9 @@ _DENSE, _COPIES = 4, {"numpy": 50}
 _COPIES_COMPILED = 30
 #: Bytes of a sweep: per edge of a bucket while its forest is computed, beside its columns (a rank
 #: of 64 bits, a copy of an end, a record of 16 bytes, and idle blocks of the pool); per tile of a
-#: random order; and per edge of a block that a thread deals.
-_SWEPT_EDGE, _TILE_RANK, _DEALT_EDGE = 56, 40, 64
+#: random order; per edge of a block that a thread deals; and for kernels and what the allocator of
+#: the system keeps.
+_SWEPT_EDGE, _TILE_RANK, _DEALT_EDGE, _SWEEP = 56, 40, 64, 200_000_000
 #: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
 #: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
 #: scan then fits three times.
@@ -283,7 +284,7 @@ class SweepMemory:
         At the end, memory holds the ids of the forest as they were stored and as the result.
         """
         edges = self._shared + capacity * (self.stored_edge + _SWEPT_EDGE)
-        return max(edges, _KERNELS + self.graph.num_vertices * (self.edge_id + 8))
+        return max(edges, _SWEEP + self.graph.num_vertices * (self.edge_id + 8))
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that a sweep may hold; see `ScanMemory.capacity`."""
@@ -300,7 +301,7 @@ class SweepMemory:
         """Bytes beside the edges and the result."""
         block = _DEALT_EDGE * BLOCK_EDGES + self.graph.at_once * _READ_EDGE
         tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
-        return _KERNELS + self.scheduler.task_threads * block + tiles
+        return _SWEEP + self.scheduler.task_threads * block + tiles
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:

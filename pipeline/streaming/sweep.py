@@ -19,6 +19,7 @@ from ...errors import OptionError
 from ...graphs.source import BLOCK_EDGES, EdgeSource, as_index, check_dtype
 from ...progress import report_progress
 from ...runtime.host import show_bytes
+from ...runtime.memory import pool
 from ...runtime.sizes import sizes
 from ...stages.fields import Edges
 from .buckets import ANOTHER_FOLDER, RANGE_SHARE, SegmentFile, VertexOrder, choose_ranges
@@ -243,6 +244,7 @@ class Buckets:
     def forest_ids(self) -> NDArray[Any]:
         """Return the ids of the edges in the forest, in ascending order; free the last bucket."""
         self._block = None
+        pool().trim()  # the ids need larger blocks than those that the ranges have freed
         ((ids,),) = self._forest.blocks(self._forest.count)
         ids.sort()
         first = self._sweeper.first_edge
