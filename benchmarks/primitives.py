@@ -77,6 +77,7 @@ def arguments(size: int) -> dict[str, Call]:
         "any_equal": (u, v),
         "pointer_jump": (parent,),
         "multiprefix": (u, ids, node),
+        "deal": (ids & 63, 64, u, v, key),
         "segmented_compact": (mask, offsets, starts, ids),
         "compact_pairs": (u, v, key, 2**30, "int32", ids),
         "relabel_pairs": (label, u, v, key, ids),

@@ -63,19 +63,23 @@ def test_every_command_reports(tmp_path):
     lines = "\n".join(map("{} {} {}".format, u.tolist(), v.tolist(), weight.tolist()))
     (tmp_path / "graph.txt.gz").write_bytes(gzip.compress(lines.encode(), 1))
     path, folder = str(tmp_path / "graph.txt.gz"), str(tmp_path / "graph")
-    recorder = Recorder()
-    with set_listener(recorder):
-        assert main(["convert", path, "-o", folder]) == 0
-        assert main(["info", folder]) == 0
-        assert main(["solve", folder, "--memory", "8GB", "-o", str(tmp_path / "f.npz")]) == 0
-        assert main(["verify", folder, str(tmp_path / "f.npz")]) == 0
-    recorder.check()
-    steps = list(dict.fromkeys(step for step, *_ in recorder))
-    assert steps == [
+    forest, steps = str(tmp_path / "f.npz"), []
+    for command in (
+        ["convert", path, "-o", folder],
+        ["info", folder],
+        ["solve", folder, "--memory", "8GB", "-o", forest],
+        ["verify", folder, forest],
+    ):
+        recorder = Recorder()
+        with set_listener(recorder):
+            assert main(command) == 0
+        recorder.check()
+        steps += [step for step, *_ in recorder]
+    assert list(dict.fromkeys(steps)) == [
         "read graph.txt.gz", "write edges", "count degrees", "scan 1", "done", "scan 2",
         "compare paths",
     ]  # fmt: skip
-    assert len([step for step, *_ in recorder if step == "read graph.txt.gz"]) > 2
+    assert steps.count("read graph.txt.gz") > 2
     reports = Recorder()
     mstflow.read(path, progress=reports)
     assert reports[-1][2] == os.path.getsize(path)

@@ -51,9 +51,15 @@ class LocalDask(Scheduler):
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Compute the collected tasks."""
         options: dict[str, Any] = {"scheduler": self.name, "num_workers": self.workers}
-        if done is not None:
-            options["callbacks"] = [(None, None, None, lambda key, *_: done(_name(key)), None)]
         pending = list(self._pending)
+        if done is not None:
+            keys = {handle.result.key for handle in pending}  # the graph also has earlier results
+
+            def finished(key: str, *_: Any) -> None:
+                if key in keys:
+                    done(_name(key))
+
+            options["callbacks"] = [(None, None, None, finished, None)]
         computed = dask.persist(*(handle.result for handle in pending), **options)
         for handle, result in zip(pending, computed, strict=True):
             handle.result = result

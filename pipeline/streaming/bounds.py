@@ -307,7 +307,8 @@ class SweepMemory:
 def check_reading(source: EdgeSource, memory: int) -> None:
     """Check that a bound on memory holds the segment that is read as a whole, before it is read."""
     for segment in source.segments:
-        needed = _KERNELS + _BLOCK_EDGE * BLOCK_EDGES + segment.edges_at_once * _READ_EDGE
+        block = _BLOCK_EDGE * min(BLOCK_EDGES, segment.edges_at_once)
+        needed = _LOADED["numpy"] + block + segment.edges_at_once * _READ_EDGE
         if segment.edges_at_once and memory < needed:
             by = f" by format {segment.format!r}" if isinstance(segment, File) else ""
             purpose = f"to read {segment.origin[0]}, which cannot be read in small blocks{by}"

@@ -371,7 +371,11 @@ def test_weights_of_another_dtype(tmp_path, suffix, ours, theirs, equal):
         ("f.csv", b"edge_id\n\xff\xfe\n", "f.csv: "),
         ("f.npz", b"", "f.npz: is not a .npz file"),
         ("f.npz", b"PK\x05\x06" + bytes(18), "found nothing"),
-        ("f.parquet", b"", "f.parquet: Parquet file size is 0 bytes"),
+        (
+            "f.parquet",
+            b"",
+            "f.parquet: is damaged or has another format (Parquet file size is 0 bytes)",
+        ),
         ("f.txt", b"0\n", "expected a forest as .npz, .parquet, .csv or a folder of .npy columns"),
     ],
 )

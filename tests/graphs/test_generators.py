@@ -612,7 +612,7 @@ def test_failed_writing_leaves_nothing(tmp_path, name):
         ("lattice -o {}/out", "invalid choice: 'lattice'"),
         ("chain --vertices 5", "required: -o/--output"),
         ("grid --rows 5 -o {}/out", "required: --columns"),
-        ("chain --vertices five -o {}/out", "argument --vertices: invalid int value: 'five'"),
+        ("chain --vertices five -o {}/out", "expected a whole number, found 'five'"),
         ("chain --vertices 0 -o {}/out", "vertices must be an integer from 1 to"),
         ("chain --vertices 5 --weights int -o {}/out", "weights must be float32"),
         ("chain --vertices 5 --keep 2 -o {}/out", "keep must be between 0 and 1, not 2.0"),

@@ -271,11 +271,11 @@ def whole_files(folder, size):
 def test_a_file_that_exceeds_the_bound_is_not_read(tmp_path):
     process = psutil.Process()
     for path in whole_files(tmp_path, 300_000):
-        mstflow.graphs.open.open_files([path], is_bounded=True)  # imports what the format needs
-        before = process.io_counters().read_chars
-        with pytest.raises(MemoryBoundError, match=f"to read {path}, which cannot be") as e:
-            mstflow.minimum_spanning_forest(path, memory="200MB")
-        assert 200e6 < e.value.needed < 220e6
+        for _ in range(2):  # the first call imports what the format needs
+            before = process.io_counters().read_chars
+            with pytest.raises(MemoryBoundError, match=f"to read {path}, which cannot be") as e:
+                mstflow.minimum_spanning_forest(path, memory="40MB")
+        assert 60e6 < e.value.needed < 80e6
         assert process.io_counters().read_chars - before < 2**17 < path.stat().st_size
 
 

@@ -292,7 +292,7 @@ def ran(capsys, *arguments):
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]])
+@pytest.mark.parametrize("memory", [[], ["--memory", "100GB"]])
 def test_commands_take_any_place(place, memory, tmp_path, capsys):
     out = tmp_path / "forest.parquet"
     ran(capsys, "solve", place, "-o", out, *memory)

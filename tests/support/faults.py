@@ -254,7 +254,8 @@ FAULTS = [
     ),
     Fault(
         "a file that changed is read as if it had not",
-        "graphs/file_checks.py", "if state == known:", "if state:", "tests/graphs/test_changes.py",
+        "graphs/file_checks.py", "if state == known._replace", "if state or known._replace",
+        "tests/graphs/test_changes.py",
     ),
     Fault(
         "large integers are rounded beside floats",
@@ -296,8 +297,8 @@ FAULTS = [
     # Forests.
     Fault(
         "sums of weights wrap around",
-        "forest/edges.py", "return sum(map(_sum_integers, blocks))",
-        "return int(weight.sum())", "tests/test_solve.py tests/forest",
+        "forest/edges.py", "else _sum_integers(values)", "else int(values.sum())",
+        "tests/test_solve.py tests/forest",
     ),
     Fault(
         "a threshold excludes edges of its own weight",
