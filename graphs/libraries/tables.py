@@ -65,7 +65,11 @@ def _mapping(columns: Any, names: list[str]) -> Iterator[Any]:
     yield pa.table({name: np.asarray(columns[name]) for name in names})
 
 
+_IN_ARROW = _Way(lambda table: table.schema.names, lambda table, _: [table])
+
 _WAYS = {
+    "pyarrow.Table": _IN_ARROW,
+    "pyarrow.RecordBatch": _IN_ARROW,
     "pandas.DataFrame": _Way(lambda frame: list(frame.columns), _pandas),
     "polars.LazyFrame": _Way(lambda frame: frame.collect_schema().names(), _polars),
     "pyarrow.Dataset": _Way(
