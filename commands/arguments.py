@@ -84,8 +84,8 @@ def plan(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `mstflow plan`."""
     _add_inputs(parser, nargs="*")
     add = parser.add_argument
-    add("--vertices", type=_count, metavar="N", help="number of vertices, if there are no files")
-    add("--edges", type=_count, metavar="M", help="number of edges, if there are no files")
+    add("--vertices", type=_count, metavar="N", help="number of vertices, for a plan without files")
+    add("--edges", type=_count, metavar="M", help="number of edges, for a plan without files")
     widths = "bytes of a weight: 1, 2, 4 or 8; default: %(default)s"
     add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
     _add_choice(parser, "--strategy", ("auto", *STRATEGIES))

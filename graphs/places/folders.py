@@ -70,7 +70,7 @@ def local_files(inputs: Iterable[Any]) -> Iterator[Path]:
 
 
 def _matches(place: Place) -> tuple[Place, list[Place]] | None:
-    """Return the folder of a pattern and what it matches; None if a place is no pattern."""
+    """Return the folder of a pattern and what it matches; None if the place is not a pattern."""
     text = place.path if isinstance(place, Url) else str(place)
     is_web = isinstance(place, Url) and place.is_web
     mark = re.search(r"[*\[]" if is_web else r"[*?\[]", text)

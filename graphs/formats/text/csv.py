@@ -165,7 +165,7 @@ def _read_head(
     """Read the first line, and choose the columns.
 
     Without a header, columns are u, v and weight, and columns `by_position` may follow. A line of
-    numbers is no header, and if vertices have names and columns are by position, no line is.
+    numbers is not a header. If vertices have names and columns are by position, no line is.
 
     Return the delimiter, the names of all columns and of those of the graph, the number of the
     first line with data, and this line if it has been read.
