@@ -248,19 +248,20 @@ SUITE = {
         bounds.measure,
         STREAM,
         {
-            "vertices": [2_000_000, 8_000_000],
-            "ratios": [2, 8],
+            "vertices": [4_000_000],
+            "ratios": [4],
             "families": list(bounds.FAMILIES),
             "cases": [
-                {"strategy": strategy, "partitions": partitions, "threads": threads}
+                {"strategy": strategy, "partitions": partitions, "threads": 2}
                 for strategy, partitions in (
                     ("fold", 1),
                     ("tree", 2),
                     ("tree", 16),
                     ("two-scan", 1),
                     ("two-scan", 16),
+                    ("iterate", 4),
+                    ("sweep", 1),
                 )
-                for threads in (1, 2)
             ],
         },
         {
@@ -269,7 +270,7 @@ SUITE = {
             "families": ["random"],
             "cases": [{"strategy": "fold", "threads": 1}],
         },
-        usual=False,  # takes an hour
+        usual=False,
     ),
     "grids": Benchmark(
         "random volumes of up to 512 voxels along each axis, beside Higra",

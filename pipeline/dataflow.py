@@ -67,6 +67,8 @@ class Dataflow:
         One line for listings.
     values : dict
         Further initial fields.
+    footprint : float
+        The bytes that a run takes beside the edges and the forest, relative to Kruskal's algorithm.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Dataflow:
     result: tuple[str, ...]
     summary: str
     values: Mapping[str, Any]
+    footprint: float = 1.0
 
     def __post_init__(self) -> None:
         check_steps(self.steps, self.name)

@@ -73,6 +73,9 @@ class Pipeline(Dataflow):
         One line for listings.
     values : dict
         Further initial fields; see `given` and `ByBackend`.
+    footprint : float
+        The bytes that a run takes beside the edges and the forest, relative to Kruskal's algorithm.
+        A bound on memory relies on it.
 
     Raises
     ------
@@ -88,8 +91,9 @@ class Pipeline(Dataflow):
         result: tuple[str, ...] = ("forest",),
         summary: str = "",
         values: Mapping[str, Any] | None = None,
+        footprint: float = 3.8,
     ) -> None:
-        super().__init__(name, steps, INPUTS, result, summary, dict(values or {}))
+        super().__init__(name, steps, INPUTS, result, summary, dict(values or {}), footprint)
         if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
             names = ", ".join(sorted(hidden))
             problem = f"every run has a field {names}; rename the value"
@@ -171,7 +175,7 @@ class Pipeline(Dataflow):
         return self._edit(name, lambda _: ())
 
     def _copy(self, **changes: Any) -> Pipeline:
-        kept = ("name", "steps", "result", "summary", "values")
+        kept = ("name", "steps", "result", "summary", "values", "footprint")
         fields = {name: getattr(self, name) for name in kept} | changes
         return Pipeline(fields.pop("name"), *fields.pop("steps"), **fields)
 

@@ -373,6 +373,7 @@ def _scan_memory(request: Request, strategy: str) -> ScanMemory:
         options.split_every,
         request.scheduler,
         request.backend,
+        request.pipeline(strategy).footprint,
     )
 
 

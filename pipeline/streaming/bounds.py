@@ -32,7 +32,7 @@ _TILE = 50_000_000
 _READ_EDGE = 48
 #: Bytes while rounds run over partitions: per edge (keys and light edges, without the columns), per
 #: vertex (fragments and levels), and per vertex of each partial result that waits to be combined.
-_ROUND_EDGE, _ROUND_VERTEX, _ROUND_MINIMUM = 20, 96, 12
+_ROUNDS, _ROUNDS_COMPILED = (24, 96, 12), {"numba": (14, 50, 7)}
 #: The pool reuses freed blocks at the lowest addresses, so gaps between blocks stay in memory: a
 #: share of all arrays.
 _GAPS = 1 / 16
@@ -64,7 +64,7 @@ LAST_SHARE = 3
 
 def rounds_bytes(graph: GraphFacts) -> int:
     """Return the bytes of the edges of all partitions while rounds run over them."""
-    return graph.num_edges * (graph.held_edge + _ROUND_EDGE)
+    return graph.num_edges * (graph.held_edge + _ROUNDS[0])
 
 
 def tiles_bytes(graph: GraphFacts, partitions: int, scheduler: Workers) -> int:
@@ -96,6 +96,8 @@ class ScanMemory:
     split_every: int
     scheduler: Workers
     backend: str = "numba"
+    #: That of the pipeline; see `Dataflow`.
+    footprint: float = 1.0
 
     @property
     def tasks(self) -> int:
@@ -155,7 +157,8 @@ class ScanMemory:
         if edges > _DENSE * vertices:
             edge = _COPIES.get(self.backend, _COPIES_COMPILED) + graph.weight
         forest = min(edges, vertices) * (graph.held_edge + graph.index)
-        return forest + edges * edge + vertices * (vertex + vertex_index * graph.index)
+        arrays = edges * edge + vertices * (vertex + vertex_index * graph.index)
+        return forest + self.footprint * arrays
 
     def _merges(self, capacity: int) -> Iterator[tuple[int, int, int]]:
         """Yield the edges that wait, the bytes of copies, and the edges that are solved.
@@ -251,9 +254,10 @@ class ScanMemory:
         if not self._is_iterated:
             return 0
         vertices = self.graph.num_vertices
-        edges = self._forests * min(self._largest, vertices) * (self.graph.held_edge + _ROUND_EDGE)
-        fields = vertices * (_ROUND_VERTEX + self._results * _ROUND_MINIMUM)
-        return edges + fields
+        edge, vertex, minimum = _ROUNDS_COMPILED.get(self.backend, _ROUNDS)
+        edges = self._forests * min(self._largest, vertices)
+        arrays = edges * edge + vertices * (vertex + self._results * minimum)
+        return int(edges * self.graph.held_edge + self.footprint * arrays)
 
 
 @dataclass(frozen=True)

@@ -35,4 +35,5 @@ boruvka_edgelist = Pipeline(
     edges.count_edges,
     Loop(*JOIN, *CONTRACT, until=edges.no_edges_left),
     summary="Boruvka on an edge list (Bhargava and Zaia, version for CPUs)",
+    footprint=2.3,
 )

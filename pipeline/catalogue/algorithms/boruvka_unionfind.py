@@ -37,4 +37,5 @@ boruvka_unionfind = Pipeline(
     Loop(assign_cheapest, unite_trees, until=one_active_left),
     values={"by_rank": True},
     summary="Boruvka with a lock-free union-find (AlgoWiki)",
+    footprint=2.3,
 )

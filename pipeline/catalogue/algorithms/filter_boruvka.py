@@ -69,4 +69,5 @@ filter_boruvka = Pipeline(
     values=PARAMETERS,
     summary="Boruvka on the lightest edges first, then on the edges still needed; "
     "the default on NumPy",
+    footprint=2.3,
 )

@@ -38,4 +38,5 @@ filter_kruskal = Pipeline(
     # Kruskal joins four edges per vertex as fast as it filters them, in less memory.
     values={**PARAMETERS, "dense": ByBackend(3.0, {"numba": 4.0})},
     summary="Kruskal on light edges first, then on the rest; the default with kernels",
+    footprint=1,
 )

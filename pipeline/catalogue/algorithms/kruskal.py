@@ -21,4 +21,5 @@ kruskal = Pipeline(
     concatenate_edges,
     join_by_weight,
     summary="Kruskal: sort the edges, then add them one by one",
+    footprint=1,
 )

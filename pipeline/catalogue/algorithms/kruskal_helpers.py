@@ -38,4 +38,5 @@ kruskal_helpers = Pipeline(
     sort_by_weight,
     join_with_helpers,
     summary="Kruskal with threads that reject edges ahead of time (Katsigiannis et al.)",
+    footprint=1,
 )

@@ -21,4 +21,5 @@ prim = Pipeline(
     build_whole_csr,
     grow_trees,
     summary="Prim with a heap, one tree at a time",
+    footprint=5.5,
 )

@@ -12,6 +12,8 @@ N = 600_000
 CASES = [
     {"strategy": "two-scan", "threads": 1},
     {"strategy": "tree", "partitions": 16, "threads": 2},
+    {"strategy": "fold", "algorithm": "boruvka-sorted", "threads": 2},
+    {"strategy": "iterate", "partitions": 4, "threads": 2},
 ]
 
 
@@ -20,7 +22,8 @@ def test_the_least_memory_is_just_enough(family):
     rows = bounds.measure([N], [4], [family], [{"backend": "numba", **case} for case in CASES])
     for row in rows["rows"]:
         assert row["peak"] <= row["planned"] == row["least"], row
-        assert row["least"] <= 1.35 * row["peak"], row  # the kernels are most of it
+        # The kernels are most of it. How many vertices rounds leave is unknown.
+        assert row["least"] <= (1.6 if row["strategy"] == "iterate" else 1.35) * row["peak"], row
 
 
 def test_little_graphs_on_many_threads_need_little(tmp_path):
