@@ -95,7 +95,9 @@ def _converted(columns: Mapping[str, Any], convert: Callable[[Any], Any]) -> dic
 
 def to_arrow(columns: Mapping[str, Any]) -> Any:
     """Return the columns as a `pyarrow.Table`, with their dtypes."""
-    return _library("pyarrow", "to_arrow").table(dict(columns))
+    import pyarrow
+
+    return pyarrow.table(dict(columns))
 
 
 def _library(module: str, method: str) -> Any:
@@ -105,6 +107,5 @@ def _library(module: str, method: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise  # the package is installed, but one of its own imports fails
-        remedy = "mstflow" if package == "pyarrow" else "mstflow[io]"
-        message = f"{method}() needs the package {package}; install {remedy}"
+        message = f"{method}() needs the package {package}; install mstflow[io]"
         raise OptionError(message) from error

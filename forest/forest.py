@@ -484,11 +484,6 @@ class Forest:
         """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.
 
         If vertices have names, u and v are names.
-
-        Raises
-        ------
-        OptionError
-            If pyarrow is not installed.
         """
         return export.to_arrow(self._named_columns())
 

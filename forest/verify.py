@@ -145,8 +145,9 @@ def verify(
         if maximum is None:
             maximum = stated.get("maximum") is True
         edge_ids = columns.pop("edge_id")
-        sizes = edges.num_vertices, edges.num_edges
-        with _mention_another_graph(edges, stated), memory_errors(*sizes):
+        # Keys are in the order of the weights, and comparable between blocks of any signs.
+        keys = partial(_NUMPY.order_key, signed=True, descending=maximum)
+        with _mention_another_graph(edges, stated), memory_errors(num_vertices, num_edges):
             _check_ids(edge_ids, edges.first_id, num_edges)
             edge_ids = edge_ids.astype(np.int64, copy=False)
             u, v, weights = edges.take(edge_ids)
@@ -155,13 +156,13 @@ def verify(
                 named = {**names.columns("u", u), **names.columns("v", v)}
                 known.update({name: np.asarray(column) for name, column in named.items()})
             _check_columns(columns, edge_ids, known)
-            order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
+            order, rank = _sorted_forest(edge_ids, keys(weights))
             u, v = u[rank], v[rank]
             tree, closing = merge_tree(u, v, num_vertices)
             _check_cycles(edges, order.edge_id[closing])
-            blocks = partial(_blocks, edges, tree.parent.dtype, block_edges, maximum=maximum)
+            blocks = partial(_blocks, edges, tree.parent.dtype, block_edges, keys)
             shortcut = _shortcut(blocks(), order, tree, u, v)
-            _check_edges(edges, blocks(), order, tree, shortcut, maximum=maximum)
+            _check_edges(edges, blocks(), order, tree, shortcut)
     return Verification(
         num_vertices,
         num_edges,
@@ -265,19 +266,12 @@ class _SortedForest(NamedTuple):
 
 
 def _sorted_forest(
-    edge_ids: NDArray[np.int64], weight: NDArray[Any], *, maximum: bool
+    edge_ids: NDArray[np.int64], key: NDArray[Any]
 ) -> tuple[_SortedForest, NDArray[np.intp]]:
     """Return the sorted forest and the permutation that sorts it."""
-    key = _keys(weight, maximum=maximum)
     rank = np.argsort(key, kind="stable")  # ids are ascending, so this also orders ties
     order = _SortedForest(np.append(key[rank], key.dtype.type(0)), np.append(edge_ids[rank], -1))
     return order, rank
-
-
-def _keys(weight: NDArray[Any], *, maximum: bool) -> NDArray[Any]:
-    """Return keys in the order of the weights, comparable between blocks of any signs."""
-    keys: NDArray[Any] = _NUMPY.order_key(weight, signed=True, descending=maximum)
-    return keys
 
 
 def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
@@ -327,13 +321,16 @@ class _Shortcut(NamedTuple):
 
 
 def _blocks(
-    graph: EdgeSource, dtype: np.dtype[Any], block_edges: int, *, maximum: bool
+    graph: EdgeSource,
+    dtype: np.dtype[Any],
+    block_edges: int,
+    keys: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> Iterator[_Block]:
     """Yield the graph in blocks, with ends of the given dtype."""
     for start, _, read in graph.blocks(block_edges):
         u, v, weight = read()
         u, v = (ids.astype(dtype, copy=False) for ids in (u, v))
-        yield _Block(start, u, v, _keys(weight, maximum=maximum))
+        yield _Block(start, u, v, keys(weight))
 
 
 def _shortcut(
@@ -365,8 +362,6 @@ def _check_edges(
     order: _SortedForest,
     tree: MergeTree,
     shortcut: _Shortcut,
-    *,
-    maximum: bool,
 ) -> None:
     """Check that the forest connects the ends of each edge by edges that precede it."""
     for block in blocks:
@@ -378,7 +373,7 @@ def _check_edges(
         wrong = np.append(apart, np.flatnonzero(before))
         if len(wrong):
             place = int(wrong.min())
-            message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]), maximum=maximum)
+            message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]))
             if place in apart and len(order.key) > 1 and key[place] > order.key[-2]:
                 message = f"{message}; {_CAPPED}"
             raise VerificationError(message)
@@ -386,15 +381,16 @@ def _check_edges(
         report_progress("compare paths", done, graph.num_edges or 0)
 
 
-def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> str:
+def _why_wrong(graph: EdgeSource, edge: int, other: int) -> str:
     """Return the message for an edge that should replace `other`, or join two trees if -1."""
     shown = _described(graph, edge)
     if other < 0:
         return f"{shown} joins two trees of the forest"
     path = f"{_described(graph, other)} on the path between its ends"
-    if _edge(graph, edge)[2] == _edge(graph, other)[2]:
+    weight, theirs = (_edge(graph, each)[2] for each in (edge, other))
+    if weight == theirs:
         return f"{shown} has the same weight and a smaller id than {path}"
-    return f"{shown} is {'heavier' if maximum else 'lighter'} than {path}"
+    return f"{shown} is {'heavier' if weight > theirs else 'lighter'} than {path}"
 
 
 def _described(graph: EdgeSource, edge: int) -> str:
