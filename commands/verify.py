@@ -40,9 +40,9 @@ def run(options: argparse.Namespace) -> int:
         "maximum": verification.maximum,
         **costs(watch),
     }
+    which = "maximum" if verification.maximum else "minimum"
     lines = {
-        "forest": f"right: this is the {'maximum' if verification.maximum else 'minimum'} spanning "
-        "forest, edge for edge",
+        "forest": f"right: this is the {which} spanning forest, edge for edge",
         **counts(facts),
         "compared": ", ".join(("edge ids", *verification.compared)),
         **cost_lines(facts),
