@@ -79,7 +79,8 @@ done(start)
 """,
     },
     "numbered, in memory": {
-        "mstflow": """
+        "mstflow": _NUMBERED
+        + """
 import mstflow
 mstflow.minimum_spanning_forest((u[:10**6], v[:10**6], w[:10**6]), threads=threads)  # loads kernels
 start = time.perf_counter()
@@ -89,7 +90,8 @@ for threshold in at:
     table.labels(threshold)
 done(start)
 """,
-        "scipy": """
+        "scipy": _NUMBERED
+        + """
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 start = time.perf_counter()
@@ -100,10 +102,6 @@ for threshold in at:
 done(start)
 """,
     },
-}
-_PREPARE = {
-    "names, from files": "",
-    "numbered, in memory": _NUMBERED,
 }
 
 
@@ -125,10 +123,7 @@ def measure(
         given = (folder, threads, json.dumps(THRESHOLDS))
         how: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
         runs = [
-            (
-                {"task": task, "code": code},
-                partial(run, _START + _PREPARE[task] + program, *given, **how),
-            )
+            ({"task": task, "code": code}, partial(run, _START + program, *given, **how))
             for task, programs in PROGRAMS.items()
             for code, program in programs.items()
             if code in codes and is_installed(CODES[code])
