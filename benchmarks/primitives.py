@@ -108,7 +108,7 @@ def arguments(size: int) -> dict[str, Call]:
 def overridden() -> list[str]:
     """Return the names of the primitives that the `numba` module defines itself.
 
-    Those for points are left out: their definitions compare all pairs. `estimators` measures them.
+    Those for points are left out: their definitions compare all pairs. `points` measures them.
     """
     from mstflow.primitives.blocks import Blocks
     from mstflow.primitives.compiled.arrays import NumbaArrays

@@ -17,6 +17,7 @@ from . import (
     fused,
     grids,
     networkx_calls,
+    points,
     primitives,
     queries,
     small,
@@ -270,6 +271,14 @@ SUITE = {
         ("graphs/generate", "graphs/source.py", "pipeline/streaming", *SOLVE),
         {"sides": [128, 256, 512], "dtypes": ["uint8", "float32"], "threads": [1, 2], "rounds": 3},
         {"sides": [9], "dtypes": ["uint8", "float32"], "rounds": 1},
+        usual=False,  # takes minutes
+    ),
+    "points": Benchmark(
+        "trees of points, beside quitefastmst and fast_hdbscan",
+        points.measure,
+        ("graphs/generate", "primitives", "primitives/compiled/points", "stages/points", *SOLVE),
+        {"threads": [1, 2], "rounds": 3},
+        {"cases": [["2-D normal", 300, 1], ["line", 300, 2]], "codes": ["mstflow"], "rounds": 1},
         usual=False,  # takes minutes
     ),
     "papers-sousa-load": Benchmark(
