@@ -36,7 +36,7 @@ def main(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare codes and print the ratios; with `--keep`, keep the record."""
+    """Compare codes and print the ratios."""
     external, versions = turns.externals(options.external)
     for code in options.codes:
         codes.name_of(code)
@@ -53,14 +53,12 @@ def run(options: argparse.Namespace) -> int:
     others = machine.OtherPrograms()
     result = turns.compare(**asked, external=external)
     measured = suite.STREAM if options.on_disk else suite.SOLVE
-    record = records.make(options.keep or "run", asked, measured, result, others.busy(), versions)
+    record = records.make("run", asked, measured, result, others.busy(), versions)
     _print(tables.ratios(result))
     for row in figures.figures(result):
         for complaint in row.complaints:
             print(f"{row.graph} {row.code}: {complaint}")
     print(tables.origin(record))
-    if options.keep:
-        print(records.write(record, _folder(options)))
     return 0
 
 
@@ -70,8 +68,9 @@ def record(options: argparse.Namespace) -> int:
     if external and len(options.names) != 1:
         message = "--external needs the name of the one benchmark that other programs take part in"
         raise OptionError(message)
+    folder = Path(options.root, records.RESULTS, options.machine)
     for name, benchmark in suite.named(options.names, options.benchmarks).items():
-        path = _folder(options) / f"{name}.json"
+        path = folder / f"{name}.json"
         wanted = options.again or options.tiny or not path.exists()
         if not wanted and not list(
             records.reasons(records.read(path), benchmark.options, options.root)
@@ -84,7 +83,7 @@ def record(options: argparse.Namespace) -> int:
         result = benchmark.measure(**asked, **({"external": external} if external else {}))
         if not options.tiny:
             facts = asked, benchmark.measured, result, others.busy(), versions
-            records.write(records.make(name, *facts, root=options.root), _folder(options))
+            records.write(records.make(name, *facts, root=options.root), folder)
         print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return 0
 
@@ -166,13 +165,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--budget", type=float, metavar="SECONDS", help="of solving, for a code on a graph")
     add("--limit", type=float, metavar="SECONDS", help="for a process, loading included")
     add("--on-disk", action="store_true", help="leave the graphs on disk")
-    add("--keep", metavar="NAME", help="keep the record under this name")
-    _add_common(add)
+    _add_external(add)
     add = command("record", record)
     add("names", nargs="*", metavar="NAME", help="see `list`; all usual ones if not given")
     add("--again", action="store_true", help="measure current records, too")
     add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; keep nothing")
-    _add_common(add)
+    add("--machine", default=machine.folder_name(), help="folder of records; default: %(default)s")
+    _add_external(add)
     powers = [2**i for i in range(len(os.sched_getaffinity(0)).bit_length())]
     add = command("device", device)
     add("--seconds", type=float, default=480, metavar="S", help="default: %(default)s")
@@ -189,8 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_common(add: Any) -> None:
-    add("--machine", default=machine.folder_name(), help="folder of records; default: %(default)s")
+def _add_external(add: Any) -> None:
     add(
         "--external",
         action="append",
@@ -199,10 +197,6 @@ def _add_common(add: Any) -> None:
         help="another program, run as COMMAND FOLDER with MST_THREADS set; its last line must be "
         "'seconds S [edges K] [weight W] [peak BYTES]'",
     )
-
-
-def _folder(options: argparse.Namespace) -> Path:
-    return Path(options.root, records.RESULTS, options.machine)
 
 
 def _check_threads(threads: Sequence[int]) -> None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mstflow.__main__ import main
+
+from .programs import MEMORY, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,22 +28,22 @@ FAMILIES = {
     "equal weights": "random --vertices {n} --edges {m} --weights int:1:1",
 }
 
-_PROGRAM = """
+_PROGRAM = (
+    MEMORY
+    + """
 import json, sys
-from pathlib import Path
 import mstflow
-def memory(name):
-    return 1024 * int(Path("/proc/self/status").read_text().split(name)[1].split()[0])
 folder, options = sys.argv[1], json.loads(sys.argv[2])
-before = memory("VmRSS:")
+before = memory("VmRSS")
 try:
     forest = mstflow.minimum_spanning_forest(folder, progress=False, **options)
 except mstflow.errors.MemoryBoundError as error:
     print(json.dumps({"least": error.needed}))
 else:
-    peak, planned = memory("VmHWM:") - before, forest.report.plan.memory
+    peak, planned = memory("VmHWM") - before, forest.report.plan.memory
     print(json.dumps({"peak": peak, "planned": planned}))
 """
+)
 
 
 def measure(
@@ -52,21 +52,10 @@ def measure(
     families: Sequence[str],
     cases: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Solve graphs in the least memory.
+    """Solve graphs of all families in the least memory.
 
-    Parameters
-    ----------
-    vertices, ratios : sequence of int
-        Numbers of vertices, and of edges per vertex.
-    families : sequence of str
-        Names in `FAMILIES`.
-    cases : sequence of dict
-        Options of `minimum_spanning_forest`.
-
-    Returns
-    -------
-    dict
-        `rows`: for each graph and case, `least`, `planned` and `peak` in bytes.
+    `ratios` are numbers of edges per vertex, and `cases` options of `minimum_spanning_forest`.
+    Return `rows`: for each graph and case, `least`, `planned` and `peak` in bytes.
     """
     rows = []
     for n, ratio, family in itertools.product(vertices, ratios, families):
@@ -88,9 +77,4 @@ def in_least_memory(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _run(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
-    command = [sys.executable, "-c", _PROGRAM, folder, json.dumps(options)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    facts: dict[str, int] = json.loads(done.stdout)
-    return facts
+    return run(_PROGRAM, folder, json.dumps(options)) or {}

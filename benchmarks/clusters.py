@@ -1,25 +1,22 @@
-"""Clusters of scored pairs at ten thresholds, and hierarchies of neighbour graphs, beside others.
+"""Clusters of scored pairs at ten thresholds, beside other packages.
 
 Every measurement is a fresh process. Pairs of names are measured from Parquet files to the table of
-clusters, numbered pairs from arrays to labels, hierarchies from a forest to the condensed tree.
-DuckDB clusters one threshold, 0.75, by the recursive query of its documentation; all other programs
-cluster ten.
+clusters, numbered pairs from arrays to labels. DuckDB clusters one threshold, 0.75, by the
+recursive query of its documentation; all other programs cluster ten.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .machine import pinned
-from .runner.solve_one import touch_memory
+from .programs import MEMORY, in_turn, is_installed, run
+from .runner.solve_one import TOUCHED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,34 +28,22 @@ CODES = {
     "mstflow": "mstflow",
     "DuckDB, one threshold": "duckdb",
     "scipy": "scipy",
-    "fast_hdbscan": "fast_hdbscan",
-    "hdbscan": "hdbscan",
 }
 
-_START = """
+_START = (
+    MEMORY
+    + """
 import json, sys, time
-from pathlib import Path
 folder, threads = Path(sys.argv[1]), int(sys.argv[2])
 at = json.loads(sys.argv[3])
 def done(start):
-    seconds = time.perf_counter() - start
-    # Unlike getrusage's, this peak is not at least that of the process that started this one.
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    print(json.dumps({"seconds": seconds, "peak": 1024 * int(status["VmHWM"].split()[0])}))
+    print(json.dumps({"seconds": time.perf_counter() - start, "peak": memory("VmHWM")}))
 """
+)
 _NUMBERED = """
 import numpy as np
 u, v, w = (np.load(folder / f"{name}.npy") for name in "uvw")
 n = int(max(u.max(), v.max())) + 1
-"""
-_FOREST = """
-import mstflow
-from mstflow.forest.hierarchy.dendrogram import dendrogram
-from mstflow.primitives import Backend
-forest = mstflow.minimum_spanning_forest(folder / "near.npz", threads=threads)
-order = np.lexsort((forest.edge_ids, forest.weight))
-edges = np.column_stack([forest.u, forest.v, forest.weight.astype("f8")])[order]
-backend = Backend(forest.backend, threads)
 """
 #: The programs of each task, by code; each prints its seconds and its peak memory as JSON.
 PROGRAMS = {
@@ -94,7 +79,8 @@ done(start)
 """,
     },
     "numbered, in memory": {
-        "mstflow": """
+        "mstflow": _NUMBERED
+        + """
 import mstflow
 mstflow.minimum_spanning_forest((u[:10**6], v[:10**6], w[:10**6]), threads=threads)  # loads kernels
 start = time.perf_counter()
@@ -104,7 +90,8 @@ for threshold in at:
     table.labels(threshold)
 done(start)
 """,
-        "scipy": """
+        "scipy": _NUMBERED
+        + """
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 start = time.perf_counter()
@@ -115,93 +102,34 @@ for threshold in at:
 done(start)
 """,
     },
-    "hierarchy of neighbours": {
-        "mstflow": """
-dendrogram(forest._edges, backend).condense(min_cluster_size=15)  # loads kernels
-start = time.perf_counter()
-dendrogram(forest._edges, backend).condense(min_cluster_size=15)
-done(start)
-""",
-        "fast_hdbscan": """
-from fast_hdbscan.cluster_trees import condense_tree, mst_to_linkage_tree
-condense_tree(mst_to_linkage_tree(edges), 15)  # compiles
-start = time.perf_counter()
-condense_tree(mst_to_linkage_tree(edges), 15)
-done(start)
-""",
-        "hdbscan": """
-from hdbscan._hdbscan_linkage import label
-from hdbscan._hdbscan_tree import condense_tree
-start = time.perf_counter()
-condense_tree(label(edges), 15)
-done(start)
-""",
-    },
-}
-_PREPARE = {
-    "names, from files": "",
-    "numbered, in memory": _NUMBERED,
-    "hierarchy of neighbours": "import numpy as np\n" + _FOREST,
 }
 
 
 def measure(
     pairs: int = 20_000_000,
     names: int = 5_000_000,
-    points: int = 1_000_000,
     threads: int = 2,
     rounds: int = 1,
     limit: float = 60,
     codes: Sequence[str] = tuple(CODES),
 ) -> dict[str, Any]:
-    """Generate pairs and points, and run all programs in turn.
+    """Generate pairs, and run all programs in turn.
 
-    Parameters
-    ----------
-    limit : float
-        Seconds after which a program is stopped.
-    codes : sequence of str
-        Those that are not installed are left out.
-
-    Returns
-    -------
-    dict
-        `rows`: for each task and code, the seconds and the peak bytes of all rounds; null if it was
-        stopped.
+    Codes that are not installed are left out. Return `rows`: for each task and code, the seconds
+    and the peak bytes of all rounds; null if it was stopped after `limit` seconds.
     """
-    rows: dict[tuple[str, str], list[Any]] = {}
-    with tempfile.TemporaryDirectory() as folder, pinned(threads):
+    with tempfile.TemporaryDirectory() as folder:
         _write_pairs(Path(folder), pairs, names)
-        _write_neighbours(Path(folder), points)
-        for _ in range(rounds):
-            for task, programs in PROGRAMS.items():
-                for code, program in programs.items():
-                    if code not in codes or find_spec(CODES[code]) is None:
-                        continue
-                    text = _START + _PREPARE[task] + program
-                    found = run_program([text, folder, str(threads), json.dumps(THRESHOLDS)], limit)
-                    rows.setdefault((task, code), []).append(found)
-    sizes = {"pairs": pairs, "names": names, "points": points, "limit": limit}
-    return {
-        **sizes,
-        "rows": [
-            {"task": task, "code": code, "rounds": found} for (task, code), found in rows.items()
-        ],
-    }
-
-
-def run_program(arguments: list[str], limit: float) -> dict[str, float] | None:
-    """Return what a program prints; None if it is stopped."""
-    command = [sys.executable, "-W", "ignore", "-c", *arguments]
-    touch_memory()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
-    except subprocess.TimeoutExpired:
-        return None
-    except subprocess.CalledProcessError as error:
-        raise RuntimeError(error.stderr) from error
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        given = (folder, threads, json.dumps(THRESHOLDS))
+        how: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
+        runs = [
+            ({"task": task, "code": code}, partial(run, _START + program, *given, **how))
+            for task, programs in PROGRAMS.items()
+            for code, program in programs.items()
+            if code in codes and is_installed(CODES[code])
+        ]
+        rows = in_turn(runs, rounds)
+    return {"pairs": pairs, "names": names, "limit": limit, "rows": rows}
 
 
 def _write_pairs(folder: Path, count: int, names: int) -> None:
@@ -227,14 +155,3 @@ def _write_pairs(folder: Path, count: int, names: int) -> None:
             columns[name].append(values)
     for name, parts in columns.items():
         np.save(folder / f"{name}.npy", np.concatenate(parts))
-
-
-def _write_neighbours(folder: Path, points: int) -> None:
-    """Write the graph of the ten nearest neighbours of points in clusters."""
-    from sklearn.neighbors import kneighbors_graph
-
-    random = np.random.default_rng(3)
-    centers = random.uniform(0, 100, (500, 2))
-    places = random.normal(size=(points, 2)) + centers[np.arange(points) % 500]
-    near = kneighbors_graph(places, 10, mode="distance", n_jobs=-1).tocoo()
-    np.savez(folder / "near.npz", u=near.row, v=near.col, w=near.data, n=np.array(points))

@@ -5,18 +5,19 @@ Every measurement is a fresh process. "quitefastmst" is the tree alone: it has n
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .clusters import run_program
-from .machine import pinned
+from .programs import MEMORY, in_turn, is_installed, run
+from .runner.solve_one import TOUCHED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_START = """
-import json, sys, time, warnings
-from pathlib import Path
+_START = (
+    MEMORY
+    + """
+import json, sys, time
 import numpy as np
 n, dims, threads = map(int, sys.argv[1:4])
 random = np.random.default_rng(7)
@@ -27,10 +28,9 @@ def measure(fit):
     fit(X[:2000])
     start = time.perf_counter()
     fit(X)
-    seconds = time.perf_counter() - start
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    print(json.dumps({"seconds": seconds, "peak": 1024 * int(status["VmHWM"].split()[0])}))
+    print(json.dumps({"seconds": time.perf_counter() - start, "peak": memory("VmHWM")}))
 """
+)
 
 #: The package and the program of each code.
 PROGRAMS = {
@@ -75,30 +75,18 @@ def measure(
 ) -> dict[str, Any]:
     """Run all programs in turn on points in 50 clusters.
 
-    Parameters
-    ----------
-    sizes : sequence of (int, int)
-        Numbers of points and of dimensions.
-    limit : float
-        Seconds after which a process is stopped.
-    codes : sequence of str
-        Those that are not installed are left out.
-
-    Returns
-    -------
-    dict
-        `rows`: for each size and code, the seconds and the peak bytes of all rounds; null if it was
-        stopped.
+    `sizes` are numbers of points and of dimensions. Codes that are not installed are left out.
+    Return `rows`: for each size and code, the seconds and the peak bytes of all rounds; null if it
+    was stopped after `limit` seconds.
     """
-    rows = []
-    with pinned(threads):
-        for n, dims in sizes:
-            for code in codes:
-                package, program = PROGRAMS[code]
-                if find_spec(package) is None:
-                    continue
-                text = _START + program
-                arguments = [text, str(n), str(dims), str(threads)]
-                found = [run_program(arguments, limit) for _ in range(rounds)]
-                rows.append({"points": n, "dimensions": dims, "code": code, "rounds": found})
-    return {"limit": limit, "rows": rows}
+    how: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
+    runs = [
+        (
+            {"points": n, "dimensions": dims, "code": code},
+            partial(run, _START + PROGRAMS[code][1], n, dims, threads, **how),
+        )
+        for n, dims in sizes
+        for code in codes
+        if is_installed(PROGRAMS[code][0])
+    ]
+    return {"limit": limit, "rows": in_turn(runs, rounds)}

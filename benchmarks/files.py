@@ -6,13 +6,12 @@ All files are in the system's cache.
 from __future__ import annotations
 
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .machine import pinned
+from .programs import seconds_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,10 +81,7 @@ def measure(
 ) -> dict[str, Any]:
     """Write a file of each format, and read it with all readers in turn.
 
-    Returns
-    -------
-    dict
-        `rows`: for each file, reader and number of threads, the seconds of all rounds.
+    Return `rows`: for each file, reader and number of threads, the seconds of all rounds.
     """
     import pyarrow as pa
 
@@ -95,13 +91,7 @@ def measure(
         for path in sorted(Path(folder).iterdir()):
             readers = rivals(path)
             for count in threads:
-                seconds: dict[str, list[float]] = {name: [] for name in readers}
                 pa.set_cpu_count(count)
-                with pinned(count):
-                    for turn in range(-1, rounds):  # the first warms up
-                        for name, reader in readers.items():
-                            start = time.perf_counter()
-                            reader()
-                            seconds[name] += [time.perf_counter() - start] * (turn >= 0)
+                seconds = seconds_in_turn(readers, rounds, count)
                 rows.append({"file": path.name, "threads": count, "seconds": seconds})
     return {"edges": edges, "rows": rows}

@@ -6,14 +6,13 @@ process.
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from . import graphs as graph_list
-from .machine import pinned
+from .programs import seconds_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,19 +38,15 @@ def measure(
 ) -> dict[str, Any]:
     """Measure runs on each graph.
 
-    Returns
-    -------
-    dict
-        `rows`: for each graph, primitive and number of threads, the seconds of all rounds of runs
-        with the primitive (`fused`) and with its definition (`composed`).
+    Return `rows`: for each graph, primitive and number of threads, the seconds of all rounds of
+    runs with the primitive (`fused`) and with its definition (`composed`).
     """
     rows = []
     for name in graphs:
         graph = graph_list.load(graph_list.ensure(name))
         for primitive, algorithm in CALLED_BY.items():
             for count in threads:
-                with pinned(count):
-                    seconds = _turns(graph, primitive, algorithm, count, rounds)
+                seconds = _turns(graph, primitive, algorithm, count, rounds)
                 run = {"graph": name, "primitive": primitive, "algorithm": algorithm}
                 rows.append({**run, "threads": count, "seconds": seconds})
     return {"rows": rows}
@@ -73,14 +68,8 @@ def _turns(
         threads=threads,
         progress=False,
     )
-    seconds: dict[str, list[float]] = {"fused": [], "composed": []}
-    for turn in range(-1, rounds):  # the first warms up
-        for which, module in (("fused", NumbaArrays), ("composed", ArrayModule)):
-            with mock.patch.object(NumbaArrays, primitive, getattr(module, primitive)):
-                start = time.perf_counter()
-                solve()
-                seconds[which] += [time.perf_counter() - start] * (turn >= 0)
-    return seconds
+    composed = mock.patch.object(NumbaArrays, primitive, getattr(ArrayModule, primitive))
+    return seconds_in_turn({"fused": solve, "composed": composed(solve)}, rounds, threads)
 
 
 def rows(result: Mapping[str, Any]) -> Iterator[Sequence[str]]:

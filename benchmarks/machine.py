@@ -25,8 +25,6 @@ PACKAGES = (
     "scipy",
     "igraph",
     "networkx",
-    "rustworkx",
-    "networkit",
     "pandas",
     "pyarrow",
     "cupy-cuda12x",
@@ -78,10 +76,10 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def pinned(threads: int, first: int = 0) -> Iterator[None]:
-    """Restrict this thread, and the threads and processes it starts, to consecutive processors."""
+def pinned(threads: int | None) -> Iterator[None]:
+    """Restrict this thread, and the threads and processes it starts, to the first processors."""
     processors = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(processors)[first : first + threads])
+    os.sched_setaffinity(0, sorted(processors)[:threads])
     try:
         yield
     finally:

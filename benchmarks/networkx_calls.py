@@ -36,44 +36,28 @@ def measure(
     graphs: Sequence[tuple[str, str, str, int]],
     rounds: int = 5,
     budget: float = 10,
-    every_call_to: int = 10**9,
 ) -> dict[str, Any]:
     """Measure random graphs, each function and graph in a process of its own.
 
-    Parameters
-    ----------
-    edges : sequence of int
-    functions : sequence of str
-        Functions of networkx whose argument is a graph.
-    graphs : sequence of tuple
-        The class of networkx, a key of `NODES`, a key of `WEIGHTS`, and the mean degree.
-    rounds : int
-    budget : float
-        Seconds after which a function on a graph has no further rounds.
-    every_call_to : int
-        The number of edges above which only every other function runs on graphs after the first.
+    `functions` are names of functions of networkx whose argument is a graph. `graphs` have the
+    class of networkx, a key of `NODES`, a key of `WEIGHTS`, and the mean degree. A function on a
+    graph has no further rounds after `budget` seconds.
 
-    Returns
-    -------
-    dict
-        `rows`: for each function, graph, number of edges and round, the seconds of networkx and of
-        mstflow. `process` is the first call of a process by configuration; it includes all imports,
-        also that of NumPy if it is loaded. `named` and `configured` are first calls on a graph by
-        name and by configuration, and `second` finds the graph converted; all code is loaded before
-        them. Seconds on a small graph are the mean of several calls, except for `process`.
+    Return `rows`: for each function, graph, number of edges and round, the seconds of networkx and
+    of mstflow. `process` is the first call of a process by configuration; it includes all imports,
+    also that of NumPy if it is loaded. `named` and `configured` are first calls on a graph by name
+    and by configuration, and `second` finds the graph converted; all code is loaded before them.
+    Seconds on a small graph are the mean of several calls, except for `process`.
     """
     _compile_kernels()
     rows = []
     for count in edges:
-        for turn, graph in enumerate(graphs):
-            chosen = list(functions)
-            if turn and count > every_call_to:
-                chosen = chosen[1::2]
+        for graph in graphs:
             names = dict(zip(("graph", "nodes", "weights", "degree"), graph, strict=True))
             options = {**names, "edges": count, "rounds": rounds, "budget": budget}
             command = [sys.executable, "-m", "benchmarks.networkx_calls", json.dumps(options)]
             done = subprocess.run(
-                [*command, *chosen],
+                [*command, *functions],
                 check=True,
                 stdout=subprocess.PIPE,
                 text=True,

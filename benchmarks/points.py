@@ -7,13 +7,10 @@ may use the machine.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from importlib.util import find_spec
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .machine import pinned
+from .programs import in_turn, is_installed, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +39,8 @@ CASES = (
     ("lattice", 1_000_000, 1),
     ("line", 1_000_000, 1),
 )
+#: Seconds after which a process is stopped.
+_LIMIT = 600
 #: The function that each code measures, and its package.
 CODES = {
     "mstflow": (
@@ -99,42 +98,18 @@ def measure(
 ) -> dict[str, Any]:
     """Solve all data sets with all codes that are installed, in turn.
 
-    Parameters
-    ----------
-    cases : sequence of (data set, number of points, number of samples)
-    threads : sequence of int
-        Of mstflow; other codes use one.
-
-    Returns
-    -------
-    dict
-        `rows`: for each case, code and number of threads, the seconds of all rounds.
+    `cases` are data sets, numbers of points and numbers of samples. Only mstflow uses `threads`.
+    Return `rows`: for each case, code and number of threads, the seconds of all rounds.
     """
-    rows: dict[tuple[Any, ...], list[Any]] = {}
-    for _ in range(rounds):
-        for data, count, samples in cases:
-            for code in codes:
-                if find_spec(CODES[code][0]) is None:
-                    continue
-                for number in threads if code == "mstflow" else (1,):
-                    with pinned(number):
-                        found = _run(code, data, count, samples, number)
-                    rows.setdefault((data, count, samples, code, number), []).append(found)
-    names = "data", "points", "samples", "code", "threads"
-    return {
-        "rows": [
-            {**dict(zip(names, key, strict=True)), "rounds": found} for key, found in rows.items()
-        ]
-    }
-
-
-def _run(code: str, data: str, count: int, samples: int, threads: int) -> dict[str, float]:
-    """Return the seconds of one run, of the wall and of the processor."""
-    program = _START + CODES[code][1] + _MEASURE.format(data=DATA[data])
-    numbers = map(str, (count, samples, threads))
-    command = [sys.executable, "-W", "ignore", "-c", program, *numbers]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    runs = []
+    for data, count, samples in cases:
+        for code in codes:
+            package, program = CODES[code]
+            for number in threads if code == "mstflow" else (1,):
+                about = {"data": data, "points": count, "samples": samples, "code": code}
+                text = _START + program + _MEASURE.format(data=DATA[data])
+                given = (text, count, samples, number)
+                if is_installed(package):
+                    measured = partial(run, *given, threads=number, limit=_LIMIT)
+                    runs.append(({**about, "threads": number}, measured))
+    return {"rows": in_turn(runs, rounds)}

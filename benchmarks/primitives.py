@@ -7,12 +7,12 @@ graph.
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .machine import pinned
+from .programs import seconds_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,10 +27,7 @@ EDGES_PER_VERTEX = 3
 def arguments(size: int) -> dict[str, Call]:
     """Return the arguments of each overridden primitive, by primitive and case.
 
-    Parameters
-    ----------
-    size : int
-        Vertices; there are three edges for each.
+    There are three edges for each of `size` vertices.
     """
     from mstflow.primitives.consecutive import Consecutive
     from mstflow.primitives.numpy_arrays import NumpyArrays
@@ -127,18 +124,8 @@ def overridden() -> list[str]:
 def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7) -> dict[str, Any]:
     """Measure every override.
 
-    Parameters
-    ----------
-    size : int
-        Vertices; there are three edges for each.
-    threads : sequence of int
-    rounds : int
-
-    Returns
-    -------
-    dict
-        `rows`: for each primitive and number of threads, the number of elements of the largest
-        array and the seconds of all rounds.
+    There are three edges for each of `size` vertices. Return `rows`: for each primitive and number
+    of threads, the number of elements of the largest array and the seconds of all rounds.
     """
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
@@ -152,13 +139,11 @@ def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7)
             for count in threads:
                 ops, name = NumbaArrays(count), case.partition(",")[0]
                 functions = {"definition": definition(ops, name), "override": getattr(ops, name)}
-                seconds: dict[str, list[float]] = {which: [] for which in functions}
-                with pinned(count):
-                    for turn in range(-1, rounds):  # the first warms up
-                        for which, function in functions.items():
-                            start = time.perf_counter()
-                            function(*given, **options)
-                            seconds[which] += [time.perf_counter() - start] * (turn >= 0)
+                calls_of = {
+                    which: partial(function, *given, **options)
+                    for which, function in functions.items()
+                }
+                seconds = seconds_in_turn(calls_of, rounds, count)
                 row = {"primitive": case, "threads": count, "elements": _elements(given)}
                 rows.append({**row, "seconds": seconds})
     return {"rows": rows}

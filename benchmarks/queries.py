@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from . import graphs as graph_list
 from .machine import pinned
+from .programs import seconds_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,21 +20,9 @@ def measure(
 ) -> dict[str, Any]:
     """Measure the queries beside the solve.
 
-    Parameters
-    ----------
-    graphs : sequence of str
-    threads : sequence of int
-    pairs : int
-        Number of random pairs whose bottlenecks are asked for.
-    batch : int
-        Number of random edges to add. Their weights are drawn from those of the graph.
-    rounds : int
-
-    Returns
-    -------
-    dict
-        `pairs`, `batch`, and `rows`: for each graph, number of threads and round, the seconds of
-        the solve and of each query.
+    They are the bottlenecks of random `pairs`, and the addition of a `batch` of random edges, whose
+    weights are drawn from those of the graph. Return `pairs`, `batch`, and `rows`: for each graph,
+    number of threads and round, the seconds of the solve and of each query.
     """
     import mstflow
 
@@ -45,27 +33,18 @@ def measure(
         start, end = draw.integers(0, graph.n, (2, pairs))
         added = *draw.integers(0, graph.n, (2, batch)), draw.choice(graph.w, batch)
         for count in threads:
+            solve = partial(mstflow.minimum_spanning_forest, edges, threads=count, progress=False)
             with pinned(count):
-                solve = partial(
-                    mstflow.minimum_spanning_forest, edges, threads=count, progress=False
-                )
                 forest = solve()
-                calls: dict[str, Callable[[], Any]] = {
-                    "solve": solve,
-                    "replacements": forest.replacement_edges,
-                    "bottlenecks": partial(forest.bottleneck, start, end),
-                    "add": partial(forest.add, added),
-                }
-                for call in calls.values():  # later calls reuse what the first one computes
-                    call()
-                for turn in range(rounds):
-                    seconds = {question: _seconds(call) for question, call in calls.items()}
-                    row = {"graph": name, "edges": len(graph.u), "threads": count, "round": turn}
-                    rows.append({**row, "seconds": seconds})
+            calls: dict[str, Callable[[], Any]] = {
+                "solve": solve,
+                "replacements": forest.replacement_edges,
+                "bottlenecks": partial(forest.bottleneck, start, end),
+                "add": partial(forest.add, added),
+            }
+            seconds = seconds_in_turn(calls, rounds, count)
+            row = {"graph": name, "edges": len(graph.u), "threads": count}
+            for turn, spent in enumerate(zip(*seconds.values(), strict=True)):
+                own = dict(zip(seconds, spent, strict=True))
+                rows.append({**row, "round": turn, "seconds": own})
     return {"pairs": pairs, "batch": batch, "rows": rows}
-
-
-def _seconds(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start

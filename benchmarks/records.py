@@ -42,26 +42,11 @@ def make(
     commit: str = "",
     root: Path = ROOT,
 ) -> Record:
-    """Return a record of new measurements.
+    """Return a record of the raw figures `result` of a benchmark.
 
-    Parameters
-    ----------
-    name : str
-        The benchmark.
-    options : mapping
-        Its options. A record with other options is stale.
-    measured : iterable of str
-        Files and folders of the measured code. Subfolders are not included.
-    result : mapping
-        All raw figures.
-    others : float
-        Processors that other programs used meanwhile.
-    programs : mapping of str to str, optional
-        Versions of external programs.
-    commit : str, optional
-        That of the working tree, if the repository does not know it.
-    root : path, optional
-        The working tree.
+    `measured` are files and folders, without subfolders, of the measured code. `others` is the
+    number of processors that other programs used meanwhile. `programs` has versions of external
+    programs. `commit` is needed only if the repository does not know it.
     """
     paths = list(measured)
     check_import(paths, root)
@@ -96,13 +81,7 @@ def read(path: Path) -> Record:
 def reasons(record: Record, options: Mapping[str, Any] | None, root: Path) -> Iterator[str]:
     """Yield the reasons why a record is stale; a current record has none.
 
-    Parameters
-    ----------
-    record : dict
-    options : mapping or None
-        The options that the benchmark has now; None to accept any.
-    root : path
-        The working tree.
+    `options` are those that the benchmark has now; None accepts any.
     """
     if not record["commit"]:
         yield "it names no commit"

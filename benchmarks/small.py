@@ -25,20 +25,10 @@ def measure(
 ) -> dict[str, Any]:
     """Measure random graphs with three edges for each vertex, on all processors.
 
-    Parameters
-    ----------
-    edges : sequence of int
-        Numbers of edges of single graphs.
-    many : sequence of (int, int)
-        Numbers of graphs that one call solves, and the number of edges of each.
-    rounds : int
-        Calls for each single graph. Graphs with over 100,000 edges, and many graphs, have a tenth.
-
-    Returns
-    -------
-    dict
-        `rows`: for each graph and code the `times`, by part for our own. `many`: for each pair of
-        numbers the `times` of the call.
+    `edges` are numbers of edges of single graphs, and `many` numbers of graphs that one call solves
+    with the number of edges of each. Graphs with over 100,000 edges, and many graphs, have a tenth
+    of the rounds. Return `rows`: for each graph and code the `times`, by part for our own; and
+    `many`: for each pair of numbers the `times` of the call.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
-from .machine import with_bytecode
+from .programs import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,22 +32,13 @@ print(json.dumps(seconds))
 def measure(edges: Sequence[int], rounds: int = 5) -> dict[str, Any]:
     """Measure random graphs with two edges for each vertex.
 
-    The time to compile kernels is not included.
-
-    Returns
-    -------
-    dict
-        `rows`: for each number of edges, backend and round, the seconds of the import, of the
-        first solve and of the second.
+    The time to compile kernels is not included. Return `rows`: for each number of edges, backend
+    and round, the seconds of the import, of the first solve and of the second.
     """
     rows = []
     for turn in range(-1, rounds):  # the first compiles what is missing
         for count in edges:
             for backend in BACKENDS:
-                command = [sys.executable, "-c", PROGRAM, backend, str(count)]
-                done = subprocess.run(
-                    command, check=True, capture_output=True, text=True, env=with_bytecode()
-                )
                 row = {"edges": count, "backend": backend, "round": turn}
-                rows += [{**row, "seconds": json.loads(done.stdout)}] * (turn >= 0)
+                rows += [{**row, "seconds": run(PROGRAM, backend, count)}] * (turn >= 0)
     return {"rows": rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import statistics
 from typing import TYPE_CHECKING, Any
 
@@ -111,26 +112,6 @@ def codes(result: Result, names: Sequence[str] = (), with_memory: bool = False) 
             *(_time(own.get(each), factor) + _star(own.get(each)) for each in columns),
             *(_bytes([own[each] for each in own if each[0] == code], edges) for code in measuring),
         )
-
-
-def seconds(result: Result) -> Rows:
-    """Yield the times of every code, and the speed-up of those that use several threads."""
-    found = figures(result)
-    columns = _columns(found)
-    unit, factor = _unit(found)
-    by_code = {code: [each for each in columns if each[0] == code] for code, _ in columns}
-    heads = []
-    for own in by_code.values():
-        heads += [f"{_column(*each, columns)}, {unit}" for each in own]
-        heads += ["speed-up"] * (len(own) > 1)
-    yield "graph", "edges", *heads
-    for name, facts in result["graphs"].items():
-        rows = {(row.code, row.threads): row for row in found if row.graph == name}
-        cells = []
-        for own in by_code.values():
-            cells += [_time(rows.get(each), factor) for each in own]
-            cells += [_speed_up(list(map(rows.get, own)))] * (len(own) > 1)
-        yield _graph(name), f"{facts['edges']:,}", *cells
 
 
 def by_code(result: Result) -> Rows:
@@ -254,24 +235,12 @@ CALLS = {
 
 def networkx_calls(result: Result) -> Rows:
     """Yield the milliseconds of networkx, and how many times faster the calls of mstflow are."""
-    first = result["rows"][0]
-    known = ("function", "graph", "nodes", "weights", "degree", "edges")
-    names = [name for name in known if name in first]
-    calls = [call for call in first["seconds"] if call != "networkx"]
-    yield (*names, "networkx, ms", *(CALLS.get(call, call) for call in calls))
-    for key in dict.fromkeys(tuple(row[name] for name in names) for row in result["rows"]):
-        own = [row["seconds"] for row in result["rows"] if tuple(row[n] for n in names) == key]
-        theirs, *ours = (
-            statistics.median(each[who] for each in own) for who in ("networkx", *calls)
-        )
-        function, *graph, edges = key
-        yield (
-            f"`{function}`",
-            *map(str, graph),
-            f"{edges:,}",
-            _milliseconds(theirs),
-            *map(_times, (theirs / each for each in ours)),
-        )
+    names = ("function", "graph", "nodes", "weights", "degree", "edges")
+    yield *names, "networkx, ms", *CALLS.values()
+    for key, seconds in _medians(result, names):
+        theirs = seconds["networkx"]
+        ours = (_times(theirs / seconds[call]) for call in CALLS)
+        yield f"`{key[0]}`", *map(_number, key[1:]), _milliseconds(theirs), *ours
 
 
 def queries(result: Result) -> Rows:
@@ -286,24 +255,24 @@ def queries(result: Result) -> Rows:
         "million bottlenecks a second",
         f"add {result['batch']:,} edges, ms",
     )
-    names = ("graph", "edges", "threads")
-    for key in dict.fromkeys(tuple(row[name] for name in names) for row in result["rows"]):
-        own = [row["seconds"] for row in result["rows"] if tuple(row[n] for n in names) == key]
-        solve, replacements, bottlenecks, add = (
-            statistics.median(each[question] for each in own)
-            for question in ("solve", "replacements", "bottlenecks", "add")
-        )
-        graph, edges, threads = key
+    for (graph, *sizes), seconds in _medians(result, ("graph", "edges", "threads")):
         yield (
             _graph(graph),
-            f"{edges:,}",
-            str(threads),
-            _milliseconds(solve),
-            _milliseconds(replacements),
-            f"{replacements / solve:.2g}",
-            f"{result['pairs'] / bottlenecks / 1e6:.3g}",
-            _milliseconds(add),
+            *map(_number, sizes),
+            _milliseconds(seconds["solve"]),
+            _milliseconds(seconds["replacements"]),
+            f"{seconds['replacements'] / seconds['solve']:.2g}",
+            f"{result['pairs'] / seconds['bottlenecks'] / 1e6:.3g}",
+            _milliseconds(seconds["add"]),
         )
+
+
+def _medians(result: Result, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the values of columns that rows share, and the median `seconds` of these rows."""
+    of = operator.itemgetter(*names)
+    for key in dict.fromkeys(map(of, result["rows"])):
+        own = [row["seconds"] for row in result["rows"] if of(row) == key]
+        yield key, {name: statistics.median(each[name] for each in own) for name in own[0]}
 
 
 def _times(ratio: float) -> str:
@@ -315,37 +284,28 @@ def _milliseconds(seconds: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def cluster_times(result: Result) -> Rows:
-    """Yield the seconds, the ratio to mstflow and the peak memory of each task and code."""
-    yield "task", "code", "s", "ratio", "peak, MB"
-    own: dict[str, float] = {}
+def programs(result: Result, names: Sequence[str]) -> Rows:
+    """Yield the seconds, the ratio to mstflow and the peak memory of each program.
+
+    The columns `names` of a row say what the programs solve. mstflow comes first.
+    """
+    yield *names, "code", "s", "ratio", "peak, MB"
+    own: dict[tuple[Any, ...], float] = {}
     for row in result["rows"]:
+        solved = tuple(row[name] for name in names)
+        cells = (*(_number(value) for value in solved), row["code"])
         rounds = [each for each in row["rounds"] if each is not None]
         if not rounds:
-            yield row["task"], row["code"], f"over {result['limit']:.0f}", "-", "-"
+            yield *cells, f"over {result['limit']:.0f}", "-", "-"
             continue
         seconds = statistics.median(each["seconds"] for each in rounds)
-        own.setdefault(row["task"], seconds)  # mstflow comes first
+        own.setdefault(solved, seconds)
         peak = max(each["peak"] for each in rounds) / 1e6
-        ratio = f"{seconds / own[row['task']]:.1f}"
-        yield row["task"], row["code"], f"{seconds:.3g}", ratio, f"{peak:,.0f}"
+        yield *cells, f"{seconds:.3g}", _times(seconds / own[solved]), f"{peak:,.0f}"
 
 
-def estimator_times(result: Result) -> Rows:
-    """Yield the seconds, the ratio to mstflow and the peak memory of each size and code."""
-    yield "points", "dimensions", "code", "s", "ratio", "peak, MB"
-    own: dict[tuple[int, int], float] = {}
-    for row in result["rows"]:
-        size = row["points"], row["dimensions"]
-        rounds = [each for each in row["rounds"] if each is not None]
-        names = f"{size[0]:,}", str(size[1]), row["code"]
-        if not rounds:
-            yield *names, f"over {result['limit']:.0f}", "-", "-"
-            continue
-        seconds = statistics.median(each["seconds"] for each in rounds)
-        own.setdefault(size, seconds)  # mstflow comes first
-        peak = max(each["peak"] for each in rounds) / 1e6
-        yield *names, f"{seconds:.3g}", _times(seconds / own[size]), f"{peak:,.0f}"
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def grid_times(result: Result) -> Rows:
@@ -375,22 +335,11 @@ def starts(result: Result) -> Rows:
         "kernels, first solve, ms",
         "kernels, second solve, ms",
     )
-    for edges in dict.fromkeys(row["edges"] for row in result["rows"]):
-        own = [row for row in result["rows"] if row["edges"] == edges]
-        numpy, numba = (
-            [row["seconds"] for row in own if row["backend"] == backend]
-            for backend in ("numpy", "numba")
-        )
-        medians = (
-            statistics.median(each[name] for each in some)
-            for some, name in (
-                (numpy + numba, "import"),
-                (numpy, "first"),
-                (numba, "first"),
-                (numba, "second"),
-            )
-        )
-        yield f"{edges:,}", *(f"{median * 1e3:,.0f}" for median in medians)
+    found = dict(_medians(result, ("edges", "backend")))
+    for edges in dict.fromkeys(edges for edges, _ in found):
+        numpy, numba = found[edges, "numpy"], found[edges, "numba"]
+        shown = numba["import"], numpy["first"], numba["first"], numba["second"]
+        yield f"{edges:,}", *(f"{seconds * 1e3:,.0f}" for seconds in shown)
 
 
 def small_calls(result: Result) -> Rows:
@@ -487,13 +436,6 @@ def _bytes(rows: Iterable[Figures], edges: int) -> str:
     return "-" if peak is None else f"{peak / edges:.0f}"
 
 
-def _speed_up(rows: Sequence[Figures | None]) -> str:
-    first, last = rows[0], rows[-1]
-    if first is None or last is None or first.seconds is None or last.seconds is None:
-        return "-"
-    return f"{first.seconds / last.seconds:.2f}"
-
-
 #: The benchmark of each table that a page can quote, and the function of its rows.
 TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "codes": ("codes", lambda result: codes(result, with_memory=True)),
@@ -508,15 +450,13 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "small-many": ("small", many_graphs),
     "networkx-calls": ("networkx-calls", networkx_calls),
     "queries": ("queries", queries),
-    "clusters": ("clusters", cluster_times),
-    "estimators": ("estimators", estimator_times),
+    "clusters": ("clusters", lambda result: programs(result, ["task"])),
+    "estimators": ("estimators", lambda result: programs(result, ["points", "dimensions"])),
     "grids": ("grids", grid_times),
     "interpreted-gpu": ("interpreted-gpu", gpu_calls),
     **{name: ("device", rows) for name, rows in device_tables.TABLES.items()},
     "authors": ("authors", authors.rows),
-    "authors-codes": ("authors", seconds),
     "papers-sousa-load": ("papers-sousa-load", load),
     "papers-katsigiannis": ("papers-katsigiannis", helpers),
-    "papers-algowiki": ("papers-algowiki", seconds),
     "papers-bhargava-zaia": ("papers-bhargava-zaia", ratios),
 }

@@ -75,7 +75,8 @@ def verify(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     _add_inputs(parser)
     add("forest", metavar="FOREST", help="output of solve: .npz, .parquet, .csv, or a folder")
-    add("--maximum", action="store_true", help="check for the maximum spanning forest")
+    maximum = "check for the maximum spanning forest; default: what the file of the forest states"
+    add("--maximum", action="store_true", default=None, help=maximum)
     _add_json(parser)
     add("--quiet", action="store_true", help="print only errors and JSON")
 
@@ -199,15 +200,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 class _Names:
-    """The names of one kind; those of plugins are looked up only if the known ones do not suffice.
-
-    Parameters
-    ----------
-    kind : str
-        A kind of plugin.
-    known : tuple of str
-        The names of mstflow itself.
-    """
+    """The known names of a kind, then those of plugins, which are looked up only if needed."""
 
     def __init__(self, kind: str, known: tuple[str, ...]) -> None:
         self._kind, self._known = kind, ("auto", *known)

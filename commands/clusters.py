@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
@@ -11,23 +10,22 @@ from ..forest.hierarchy.thresholds import check_thresholds
 from ..graphs.write import check_output, check_overwrite, replacing
 from ..pipeline.report.plot import pyplot
 from ..progress import set_listener
-from ..solve import minimum_spanning_forest
+from .shared.forest import find_forest
 from .shared.terminal import (
     STDOUT,
     Stopwatch,
+    check_printing,
+    cost_lines,
     costs,
-    open_inputs,
     output_path,
-    peak_rss_bytes,
     print_lines,
-    within,
+    report,
 )
 
 if TYPE_CHECKING:
     import argparse
 
     from ..forest.cluster_table import ClusterTable
-    from ..forest.forest import Forest
 
 
 def run(options: argparse.Namespace) -> None:
@@ -35,8 +33,7 @@ def run(options: argparse.Namespace) -> None:
     watch = Stopwatch(options.started)
     outputs = [path for path in (options.output, options.plot) if path not in (None, STDOUT)]
     folders = [] if options.checkpoint is None else [options.checkpoint]
-    if options.output == STDOUT and options.json:
-        raise OptionError("-o - and --json both write to standard output; choose one")
+    check_printing(options)
     # Fail before the work, not after it.
     check_overwrite([*outputs, *folders], options.inputs)
     check_thresholds(options.at)
@@ -49,7 +46,10 @@ def run(options: argparse.Namespace) -> None:
             output = stack.enter_context(output_path(options.output))
             check_output(output, has_names=True)
         stack.enter_context(set_listener(not options.quiet))
-        forest = _find_forest(options, watch)
+        forest = find_forest(
+            options, watch, is_streamed=options.memory is not None, maximum=options.similarity
+        )
+        watch.stop("solve")
         table = forest.clusters(options.at)
         watch.stop("cluster")
         if output is not None:
@@ -62,29 +62,9 @@ def run(options: argparse.Namespace) -> None:
         "vertices": forest.num_vertices,
         "pairs": forest.graph.num_edges,
         "thresholds": [counts._asdict() for counts in table.counts],
-        "seconds": watch.seconds,
-        "peak_rss_bytes": peak_rss_bytes(),
+        **costs(watch),
     }
-    if options.json:
-        print(json.dumps(facts))
-    elif not options.quiet and options.output != STDOUT:
-        _show(table, facts, outputs)
-
-
-def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
-    """Read the graph and compute its forest."""
-    graph = open_inputs(options, is_streamed=options.memory is not None)
-    watch.stop("read")
-    with within(options.memory) as memory:
-        forest = minimum_spanning_forest(
-            graph,
-            maximum=options.similarity,
-            threads=options.threads,
-            memory=memory,
-            checkpoint=options.checkpoint,
-        )
-    watch.stop("solve")
-    return forest
+    report(options, facts, lambda: _show(table, facts, outputs))
 
 
 def _check_plot(path: str) -> None:
@@ -109,4 +89,4 @@ def _show(table: ClusterTable, facts: dict[str, Any], outputs: list[str]) -> Non
         numbers = (counts.clusters, counts.singletons, counts.largest)
         print(f"{counts.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
     print()
-    print_lines([*costs(facts).items(), *[("written to", path) for path in outputs]])
+    print_lines([*cost_lines(facts).items(), *[("written to", path) for path in outputs]])

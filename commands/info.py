@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
 from ..progress import set_listener
 from .shared.machine import compile_kernels, describe_machine
 from .shared.summary import summarise
-from .shared.terminal import open_measured, print_lines
+from .shared.terminal import open_measured, print_lines, report
 
 if TYPE_CHECKING:
     import argparse
-
-    from .shared.summary import Summary
 
 
 def run(options: argparse.Namespace) -> None:
@@ -27,34 +23,25 @@ def run(options: argparse.Namespace) -> None:
         lines = _machine_lines(facts)
     else:
         with set_listener(True):
-            summary = summarise(open_measured(options))
-        facts = dataclasses.asdict(summary)
+            facts = summarise(open_measured(options))
+        lines = _graph_lines(facts)
         for name in ("lightest", "heaviest"):  # infinity is not valid JSON
             facts[name] = facts[name] if abs(facts[name] or 0) < math.inf else None
-        lines = _graph_lines(summary)
-    if options.json:
-        print(json.dumps(facts))
-    else:
-        print_lines(lines)
+    report(options, facts, lambda: print_lines(lines))
 
 
-def _graph_lines(summary: Summary) -> list[tuple[str, Any]]:
+def _graph_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    weights = f"{facts['lightest']} to {facts['heaviest']}, {facts['num_tied']:,} edges tied"
     lines = [
-        ("vertices", f"{summary.num_vertices:,}"),
-        ("edges", f"{summary.num_edges:,}, of which {summary.num_loops:,} loops"),
-        ("components", f"{summary.num_components:,}"),
-        ("weights", _weights(summary)),
+        ("vertices", f"{facts['num_vertices']:,}"),
+        ("edges", f"{facts['num_edges']:,}, of which {facts['num_loops']:,} loops"),
+        ("components", f"{facts['num_components']:,}"),
+        ("weights", weights if facts["num_edges"] else "none"),
     ]
-    for least, number in summary.degrees:
+    for least, number in facts["degrees"]:
         name = str(least) if least < 2 else f"{least} to {2 * least - 1}"
         lines.append(("degree", f"{name}: {number:,} vertices"))
     return lines
-
-
-def _weights(summary: Summary) -> str:
-    if not summary.num_edges:
-        return "none"
-    return f"{summary.lightest} to {summary.heaviest}, {summary.num_tied:,} edges tied"
 
 
 def _kernel_lines(kernels: dict[str, Any] | None) -> list[tuple[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from ..pipeline.streaming.facts import GraphFacts
 from ..primitives import resolve_backend
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
-from .shared.terminal import SLACK, open_inputs, print_lines, rss_bytes, within
+from .shared.terminal import SLACK, open_inputs, print_lines, report, rss_bytes, within
 
 if TYPE_CHECKING:
     import argparse
@@ -41,17 +40,13 @@ def run(options: argparse.Namespace) -> None:
         backend = resolve_backend("auto", graph.num_edges)
         decided = plan(Request(candidates("auto"), of_run, graph, where, backend), rates)
     facts = _facts(decided, where, graph.num_edges, own)
-    if options.json:
-        print(json.dumps(facts))
-        return
-    print_lines(
-        {
-            "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",
-            "strategy": f"{decided.strategy} ({decided.reason}); partitions: {decided.partitions}",
-            "by": f"{decided.algorithm} on {decided.backend}, {decided.scheduler}",
-            **_costs(facts, each=" for each task" if where.is_cluster else ""),
-        }.items()
-    )
+    lines = {
+        "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",
+        "strategy": f"{decided.strategy} ({decided.reason}); partitions: {decided.partitions}",
+        "by": f"{decided.algorithm} on {decided.backend}, {decided.scheduler}",
+        **_costs(facts, each=" for each task" if where.is_cluster else ""),
+    }
+    report(options, facts, lambda: print_lines(lines.items()))
 
 
 def _where(options: argparse.Namespace) -> Workers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import signal
 import threading
@@ -17,17 +16,17 @@ from ..pipeline.options import Options
 from ..primitives import why_not
 from ..progress import set_listener
 from ..runtime.sizes import sizes
-from ..solve import minimum_spanning_forest
+from .shared.forest import find_forest
 from .shared.terminal import (
     STDOUT,
     Stopwatch,
+    check_printing,
+    cost_lines,
     costs,
     counts,
-    open_inputs,
     output_path,
-    peak_rss_bytes,
     print_lines,
-    within,
+    report,
 )
 
 if TYPE_CHECKING:
@@ -51,34 +50,19 @@ def run(options: argparse.Namespace) -> None:
             # Fail before the work, not after it.
             check_output(output, places, has_names=options.ends is not None)
         stack.enter_context(set_listener(not options.quiet))
-        forest = _find_forest(options, watch)
+        forest = _solve(options, watch)
         facts = _facts(forest)
         watch.stop("solve")
         if output is not None:
             forest.save(output, coordinates=places)
             watch.stop("write")
-    facts = {**facts, "seconds": watch.seconds, "peak_rss_bytes": peak_rss_bytes()}
-    if options.json:
-        print(json.dumps(facts))
-    elif not options.quiet and options.output != STDOUT:
-        print_lines({**_summary(facts, options.output), **_advice(facts, options)}.items())
-
-
-def _advice(facts: dict[str, Any], options: argparse.Namespace) -> dict[str, str]:
-    """Return a line that says how to solve faster, if compiled kernels were not used."""
-    is_chosen = options.backend == "auto" and facts["backend"] == "numpy"
-    if not is_chosen or facts["edges"] < sizes().kernels_loaded_from:
-        return {}
-    if why_not("numba"):
-        return {"faster": "install Numba, the extra `cpu`: it compiles kernels"}
-    return {"faster": "mstflow info --compile compiles the kernels once"}
+    facts |= costs(watch)
+    report(options, facts, lambda: print_lines(_lines(facts, options)))
 
 
 def _check_files(options: argparse.Namespace) -> None:
     """Check that no two outputs have the same place."""
-    if options.output == STDOUT and options.json:
-        message = "-o - and --json both write to standard output; choose one"
-        raise OptionError(message)
+    check_printing(options)
     if options.output == STDOUT and options.coordinates:
         message = "-o - writes CSV, which has no coordinates; write to a .geojson file"
         raise OptionError(message)
@@ -87,24 +71,21 @@ def _check_files(options: argparse.Namespace) -> None:
     check_overwrite(filter(None, outputs), filter(None, inputs))
 
 
-def _find_forest(options: argparse.Namespace, watch: Stopwatch) -> Forest:
+def _solve(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read and solve."""
     chosen = {name: getattr(options, name) for name in ("memory", "strategy", "scheduler")}
     is_streamed = Options(**chosen).streams
-    graph = open_inputs(options, is_streamed=is_streamed)
-    watch.stop("read")
-    with _cluster(options) as scheduler, within(options.memory) as memory:
-        return minimum_spanning_forest(
-            graph,
+    with _cluster(options) as scheduler:
+        return find_forest(
+            options,
+            watch,
+            is_streamed=is_streamed,
             maximum=options.maximum,
             algorithm=chosen_algorithm(options),
             backend=options.backend,
-            threads=options.threads,
             scheduler=scheduler,
             partitions=options.partitions,
             strategy=options.strategy,
-            memory=memory,
-            checkpoint=options.checkpoint,
         )
 
 
@@ -162,14 +143,20 @@ def _facts(forest: Forest) -> dict[str, Any]:
     }
 
 
-def _summary(facts: dict[str, Any], output: str | None) -> dict[str, str]:
+def _lines(facts: dict[str, Any], options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the summary."""
     weight = facts["total_weight"]
     parts = f", {facts['partitions']} partitions" if facts["partitions"] > 1 else ""
-    lines = {
-        **counts(facts),
-        "total weight": "not finite" if weight is None else str(weight),
-        "by": f"{facts['algorithm']} on {facts['backend']}, "
-        f"{facts['scheduler']} ({facts['strategy']}{parts})",
-        **costs(facts),
-    }
-    return lines if output is None else {**lines, "written to": output}
+    yield from counts(facts).items()
+    yield "total weight", "not finite" if weight is None else str(weight)
+    by = f"{facts['algorithm']} on {facts['backend']}, {facts['scheduler']}"
+    yield "by", f"{by} ({facts['strategy']}{parts})"
+    yield from cost_lines(facts).items()
+    if options.output is not None:
+        yield "written to", options.output
+    is_chosen = options.backend == "auto" and facts["backend"] == "numpy"
+    if is_chosen and facts["edges"] >= sizes().kernels_loaded_from:
+        if why_not("numba"):
+            yield "faster", "install Numba, the extra `cpu`: it compiles kernels"
+        else:
+            yield "faster", "mstflow info --compile compiles the kernels once"

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import VerificationError
 from ..forest.verify import verify
 from ..progress import set_listener
-from .shared.terminal import (
-    Stopwatch,
-    costs,
-    counts,
-    open_inputs,
-    peak_rss_bytes,
-    print_lines,
-)
+from .shared.terminal import Stopwatch, cost_lines, costs, counts, open_inputs, print_lines, report
 
 if TYPE_CHECKING:
     import argparse
@@ -44,14 +37,15 @@ def run(options: argparse.Namespace) -> int:
         "components": verification.num_components,
         "forest_edges": verification.num_forest_edges,
         "compared": list(verification.compared),
-        "seconds": watch.seconds,
-        "peak_rss_bytes": peak_rss_bytes(),
+        "maximum": verification.maximum,
+        **costs(watch),
     }
-    if options.json:
-        print(json.dumps(facts))
-    elif not options.quiet:
-        which = "maximum" if options.maximum else "minimum"
-        forest = f"right: this is the {which} spanning forest, edge for edge"
-        compared = {"compared": ", ".join(("edge ids", *verification.compared))}
-        print_lines({"forest": forest, **counts(facts), **compared, **costs(facts)}.items())
+    which = "maximum" if verification.maximum else "minimum"
+    lines = {
+        "forest": f"right: this is the {which} spanning forest, edge for edge",
+        **counts(facts),
+        "compared": ", ".join(("edge ids", *verification.compared)),
+        **cost_lines(facts),
+    }
+    report(options, facts, lambda: print_lines(lines.items()))
     return 0

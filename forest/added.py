@@ -34,32 +34,22 @@ if TYPE_CHECKING:
 
 
 class Extended(NamedTuple):
-    """A graph after edges are added.
+    """A graph after edges are added."""
 
-    Attributes
-    ----------
-    graph : EdgeSource
-        All edges: those of the old graph, then the batch.
-    candidates : EdgeList
-        The edges of the old forest, then the batch.
-    num_old : int
-        Number of edges of the old forest.
-    first_id : int
-        Id of the first edge of the batch in `graph`.
-    """
-
+    #: All edges: those of the old graph, then the batch.
     graph: EdgeSource
+    #: The edges of the old forest, then the batch.
     candidates: EdgeList
-    num_old: int
-    first_id: int
+    #: The id in `graph` of each candidate.
+    edge_ids: NDArray[np.int64]
 
 
 def numbered_batch(
     names: VertexNames | None, edges: Any, weight: str | None, ends: Sequence[Any] | None
 ) -> tuple[VertexNames | None, EdgeList]:
-    """Return the edges of a batch, and `names` with the new names in them.
+    """Return `names` with the new names of a batch, and its edges.
 
-    The arguments are those of `Forest.add`, and the names of the forest.
+    The arguments are the names of the forest, and those of `Forest.add`.
     """
     if ends is not None or (names is not None and (is_table(edges) or places_of(edges))):
         batch: Any = number_graph(edges, ends, weight)
@@ -77,19 +67,11 @@ def extended(
     forest: ForestEdges,
     graph: EdgeList | EdgeSource,
     batch: EdgeList,
-    names: VertexNames | None = None,
+    names: VertexNames | None,
 ) -> Extended:
-    """Return a solved graph with further edges.
+    """Return a graph, whose forest is known, with further edges.
 
-    Parameters
-    ----------
-    forest : ForestEdges
-        The forest of `graph`.
-    graph : EdgeList or EdgeSource
-    batch : EdgeList
-        Its vertices are those of the graph; larger numbers are new vertices.
-    names : VertexNames, optional
-        The names of all vertices, if the graph has names.
+    `names` are those of all vertices, if the graph has names.
 
     Raises
     ------
@@ -120,33 +102,20 @@ def extended(
             "because it was solved with weight=None; pass weight=None"
         )
         raise GraphError(message)
-    columns = (
-        join_ids([forest.u, batch.u]),
-        join_ids([forest.v, batch.v]),
-        np.concatenate([forest.weight, weight]),
-    )
-    segment = ArraySegment(batch.u, batch.v, weight)
+    segments = (*source.segments, ArraySegment(batch.u, batch.v, weight))
+    whole = replace(source, segments=segments, num_vertices=num_vertices, names=names)
+    u, v = join_ids([forest.u, batch.u]), join_ids([forest.v, batch.v])
+    weights = np.concatenate([forest.weight, weight])
+    new_ids = source.first_id + source.num_edges + np.arange(len(weight))
     return Extended(
-        replace(
-            source,
-            segments=(*source.segments, segment),
-            num_vertices=num_vertices,
-            names=names,
-        ),
-        EdgeList(*columns, num_vertices=num_vertices),
-        len(forest.edge_ids),
-        source.first_id + source.num_edges,
+        whole,
+        EdgeList(u, v, weights, num_vertices=num_vertices),
+        np.append(forest.edge_ids, new_ids),
     )
 
 
 def _exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return weights in another dtype.
-
-    Raises
-    ------
-    GraphError
-        If the conversion changes a weight. Names the edge of the batch.
-    """
+    """Return weights in another dtype. If this changes a weight, a GraphError names the edge."""
     with np.errstate(all="ignore"):
         converted = weight.astype(dtype, copy=False)
     same = equal_exactly(converted, weight)

@@ -59,9 +59,8 @@ class ClusterTable:
     ) -> None:
         self._num_vertices, self._names, self._inputs = edges.num_vertices, names, tuple(inputs)
         report_progress("find clusters", 0, 1)
-        self._cuts = cut_at(edges, thresholds, backend)
+        self.counts, self._labels = cut_at(edges, thresholds, backend)
         report_progress("find clusters", 1, 1)
-        self.counts = self._cuts.counts
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -85,7 +84,7 @@ class ClusterTable:
         if threshold not in known:
             message = f"{threshold!r} is not one of the thresholds {known}"
             raise OptionError(message)
-        return self._cuts.labels(known.index(threshold), np.int64)
+        return self._labels(known.index(threshold), np.int64)
 
     def blocks(self, size: int = _BLOCK_ROWS) -> Iterator[list[Any]]:
         """Yield the columns in blocks of `size` rows; the last block may be smaller.
@@ -106,7 +105,7 @@ class ClusterTable:
             files: list[IO[bytes]] = []
             for place in range(len(self.counts)):
                 file = stack.enter_context(SpooledTemporaryFile(sizes().labels_in_memory))
-                file.write(self._cuts.labels(place, dtype).data)
+                file.write(self._labels(place, dtype).data)
                 file.seek(0)
                 files.append(file)
             for start, stop, names in zip(numbers, stops, first, strict=True):

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 class ForestEdges(NamedTuple):
     """The edges of a spanning forest, in ascending order of edge ids.
 
-    Attributes
-    ----------
-    edge_ids : int64 array of length f
-    u, v, weight : arrays of length f
-        With the dtypes of the graph.
-    num_vertices : int
-    maximum : bool
-        Whether this is a maximum spanning forest.
+    The columns have the dtypes of the graph.
     """
 
     edge_ids: NDArray[np.int64]

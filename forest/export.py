@@ -1,4 +1,7 @@
-"""Conversion of forests to objects of other libraries, which are imported only when needed."""
+"""Conversion of forests to objects of other libraries, which are imported only when needed.
+
+The methods of `Forest` with the same names document these functions.
+"""
 
 from __future__ import annotations
 
@@ -12,43 +15,27 @@ from ..graphs.libraries import class_names
 from ..graphs.libraries.networkx import edges_of as networkx_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..graphs.edge_list import NamedColumns
     from ..graphs.names.vertex_names import VertexNames
 
 
 def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
-    """Return a `scipy.sparse.csr_array` with each edge stored once, above the diagonal.
-
-    Weights keep their dtype, except for float16, which scipy does not support; it becomes float32.
-    Indices are int32 if they fit, because some of scipy's algorithms need int32.
-
-    Raises
-    ------
-    OptionError
-        If scipy is not installed.
-    """
+    """Return a `scipy.sparse.csr_array` with each edge stored once, above the diagonal."""
     sparse = _library("scipy.sparse", "to_scipy")
     u, v, weight = (columns[name] for name in ("u", "v", "weight"))
+    # Some of scipy's algorithms need int32.
     dtype = np.int32 if num_vertices <= np.iinfo(np.int32).max else np.int64
     u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)  # minimum needs one dtype
-    if weight.dtype == np.float16:
+    if weight.dtype == np.float16:  # scipy does not support it
         weight = weight.astype(np.float32)
     places = (np.minimum(u, v), np.maximum(u, v))
     return sparse.csr_array((weight, places), shape=(num_vertices, num_vertices))
 
 
 def to_networkx(columns: NamedColumns, nodes: Sequence[Any]) -> Any:
-    """Return a `networkx.Graph` of all vertices and the forest's edges.
-
-    Edges have the attributes `weight` and `edge_id`. `nodes` has the node of each vertex.
-
-    Raises
-    ------
-    OptionError
-        If networkx is not installed.
-    """
+    """Return a `networkx.Graph` of all vertices and the forest's edges."""
     graph = _library("networkx", "to_networkx").Graph()
     graph.add_nodes_from(nodes)
     u, v, weight, edge_id = (columns[name].tolist() for name in ("u", "v", "weight", "edge_id"))
@@ -60,13 +47,7 @@ def to_networkx(columns: NamedColumns, nodes: Sequence[Any]) -> Any:
 
 
 def edges_of(columns: NamedColumns, num_vertices: int, graph: Any) -> list[tuple[Any, ...]]:
-    """Return the edges of a networkx graph that have the given ids.
-
-    Raises
-    ------
-    GraphError
-        If the graph does not have these edges.
-    """
+    """Return the edges of a networkx graph that have the given ids."""
     if "networkx.Graph" not in class_names(graph):
         raise GraphError(f"edges_of expects a networkx graph, not {type(graph).__name__}")
     edges = networkx_edges(graph)
@@ -82,15 +63,7 @@ def edges_of(columns: NamedColumns, num_vertices: int, graph: Any) -> list[tuple
 
 
 def to_igraph(columns: NamedColumns, num_vertices: int, names: VertexNames | None) -> Any:
-    """Return an `igraph.Graph` of all vertices and the forest's edges.
-
-    Edges have the attributes `weight` and `edge_id`. Vertices with names have the attribute `name`.
-
-    Raises
-    ------
-    OptionError
-        If igraph is not installed.
-    """
+    """Return an `igraph.Graph` of all vertices and the forest's edges."""
     library = _library("igraph", "to_igraph")
     ends = zip(columns["u"].tolist(), columns["v"].tolist(), strict=True)
     attributes = {name: columns[name].tolist() for name in ("weight", "edge_id")}
@@ -101,48 +74,30 @@ def to_igraph(columns: NamedColumns, num_vertices: int, names: VertexNames | Non
 
 
 def to_pandas(columns: Mapping[str, Any]) -> Any:
-    """Return the columns as a `pandas.DataFrame`, with their dtypes. Names are pandas' strings.
-
-    Raises
-    ------
-    OptionError
-        If pandas is not installed.
-    """
+    """Return the columns as a `pandas.DataFrame`, with their dtypes. Names are pandas' strings."""
     pandas = _library("pandas", "to_pandas")
-    return pandas.DataFrame(
-        {
-            name: column if isinstance(column, np.ndarray) else column.to_pandas()
-            for name, column in columns.items()
-        }
-    )
+    return pandas.DataFrame(_converted(columns, lambda names: names.to_pandas()))
 
 
 def to_polars(columns: Mapping[str, Any]) -> Any:
-    """Return the columns as a `polars.DataFrame`, with their dtypes.
-
-    Raises
-    ------
-    OptionError
-        If polars is not installed.
-    """
+    """Return the columns as a `polars.DataFrame`, with their dtypes."""
     polars = _library("polars", "to_polars")
-    return polars.DataFrame(
-        {
-            name: column if isinstance(column, np.ndarray) else polars.from_arrow(column)
-            for name, column in columns.items()
-        }
-    )
+    return polars.DataFrame(_converted(columns, polars.from_arrow))
+
+
+def _converted(columns: Mapping[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return columns with those of Arrow converted."""
+    return {
+        name: column if isinstance(column, np.ndarray) else convert(column)
+        for name, column in columns.items()
+    }
 
 
 def to_arrow(columns: Mapping[str, Any]) -> Any:
-    """Return the columns as a `pyarrow.Table`, with their dtypes.
+    """Return the columns as a `pyarrow.Table`, with their dtypes."""
+    import pyarrow
 
-    Raises
-    ------
-    OptionError
-        If pyarrow is not installed.
-    """
-    return _library("pyarrow", "to_arrow").table(dict(columns))
+    return pyarrow.table(dict(columns))
 
 
 def _library(module: str, method: str) -> Any:
@@ -152,6 +107,5 @@ def _library(module: str, method: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise  # the package is installed, but one of its own imports fails
-        remedy = "mstflow" if package == "pyarrow" else "mstflow[io]"
-        message = f"{method}() needs the package {package}; install {remedy}"
+        message = f"{method}() needs the package {package}; install mstflow[io]"
         raise OptionError(message) from error

@@ -156,10 +156,11 @@ class Forest:
         """Write the forest to a file or folder; the suffix of `path` selects the format.
 
         `.npz`, `.parquet`, `.csv` and folders of `.npy` files have the columns edge_id, u, v and
-        weight. Except for `.csv`, they also identify the graph (see `docs/forest-file.md`). If
-        vertices have names, use `.parquet` or `.csv`; u and v are then names. `.gr` and `.mtx`
-        files have the edges as a graph with 1-based vertices. `.geojson` files have them as lines
-        on a map. `docs/formats.md` has the details.
+        weight. Except for `.csv`, they also identify the graph, and state whether the forest is a
+        maximum spanning forest (see `docs/forest-file.md`). If vertices have names, use `.parquet`
+        or `.csv`; u and v are then names. `.gr` and `.mtx` files have the edges as a graph with
+        1-based vertices. `.geojson` files have them as lines on a map. `docs/formats.md` has the
+        details.
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ class Forest:
             self._named_columns() if coordinates is None else self._columns,
             num_vertices=self.num_vertices,
             coordinates=coordinates,
-            identity=graph_identity(source),
+            identity={**graph_identity(source), "maximum": self.maximum},
         )
 
     def dendrogram(self) -> Dendrogram:
@@ -344,16 +345,14 @@ class Forest:
             exact. Names the edge.
         """
         names, batch = numbered_batch(self.names, edges, weight, ends)
-        whole, candidates, num_old, first_id = extended(self._edges, self.graph, batch, names)
+        whole, candidates, ids = extended(self._edges, self.graph, batch, names)
         fields, report = algorithm("auto").run(
             candidates, maximum=self.maximum, backend=self.backend, progress=False
         )
         place = fields["forest"]
-        kept, new = place[place < num_old], place[place >= num_old]
-        ids = np.concatenate([self.edge_ids[kept], new + (first_id - num_old)])
         columns = candidates.u, candidates.v, candidates.weight
         known = tuple(column[place] for column in columns)
-        return Forest(ids, whole, self.maximum, report, known)
+        return Forest(ids[place], whole, self.maximum, report, known)
 
     def plot(
         self,
@@ -485,11 +484,6 @@ class Forest:
         """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.
 
         If vertices have names, u and v are names.
-
-        Raises
-        ------
-        OptionError
-            If pyarrow is not installed.
         """
         return export.to_arrow(self._named_columns())
 

@@ -28,19 +28,11 @@ _NUMPY = array_module("numpy")
 
 
 class MergeTree(NamedTuple):
-    """The fragments of Boruvka's algorithm on a forest; the first n are the vertices.
+    """The fragments of Boruvka's algorithm on a forest; the first n are the vertices."""
 
-    Attributes
-    ----------
-    parent : integer array of length k, at most 2 n
-        The fragment that each fragment was merged into; a root is its own parent.
-    chosen : integer array of length k
-        Rank of the edge that each fragment chose, or -1.
-    height : int
-    num_vertices : int
-    """
-
+    #: The fragment that each fragment was merged into; a root is its own parent.
     parent: NDArray[Any]
+    #: Rank of the edge that each fragment chose, or -1.
     chosen: NDArray[Any]
     height: int
     num_vertices: int
@@ -50,17 +42,8 @@ class MergeTree(NamedTuple):
     ) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Find the heaviest edge on the path between each pair of vertices.
 
-        Parameters
-        ----------
-        u, v : integer arrays of length k
-            Vertices.
-
-        Returns
-        -------
-        rank : integer array of length k
-            Rank of the heaviest edge; -1 where u equals v or no path exists.
-        apart : integer array
-            Positions of the pairs without a path, ascending.
+        Return its rank, or -1 where u equals v or no path exists; and the positions of the pairs
+        without a path, ascending.
         """
         rank = np.full(len(u), -1, self.chosen.dtype)
         climbing = np.flatnonzero(u != v)
@@ -90,17 +73,8 @@ def merge_tree(
 ) -> tuple[MergeTree, NDArray[Any]]:
     """Build the merge tree of a forest, round by round.
 
-    Parameters
-    ----------
-    u, v : integer arrays of length f
-        Ends of the edges, lightest first. The position of an edge is its rank.
-    num_vertices : int
-
-    Returns
-    -------
-    tree : MergeTree
-    closing : integer array
-        Ranks of the edges that close a cycle with lighter edges.
+    The edges are sorted, lightest first; the position of an edge is its rank. Also return the ranks
+    of the edges that close a cycle with lighter edges.
     """
     size, first = num_vertices, 0
     dtype = _NUMPY.index_dtype(2 * size)
@@ -135,19 +109,9 @@ def merge_tree(
 def _choose(u: NDArray[Any], v: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Choose the lightest edge of each fragment, and merge fragments along the chosen edges.
 
-    Parameters
-    ----------
-    u, v : integer arrays of length k
-        Ends of the edges, lightest first, without loops.
-    size : int
-        Number of fragments.
-
-    Returns
-    -------
-    choice : integer array of length `size`
-        Position of the edge that each fragment chose; k if it has no edges.
-    root : integer array of length `size`
-        The representative of the merged fragment.
+    The edges are sorted, lightest first, and have no loops. Return for each of `size` fragments the
+    position of its choice, or the number of edges if it has none; and the representative of the
+    merged fragment.
     """
     position = np.arange(len(u), dtype=u.dtype)
     choice = np.full(size, len(u), u.dtype)

@@ -124,21 +124,10 @@ def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.in
 def _paths(
     lines: NDArray[np.float64], level: NDArray[np.int64]
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
-    """Join segments of equal color into paths with gaps.
+    """Join segments of equal color, whose index is `level`, into paths with gaps.
 
-    Parameters
-    ----------
-    lines : array of shape (f, 2, 2)
-        Both ends of each segment.
-    level : array of length f
-        Color index of each segment.
-
-    Returns
-    -------
-    paths : list of arrays of shape (k, 2)
-        Ends of the segments; a NaN separates each from the next.
-    first : integer array
-        Position of the first segment of each path in `lines`.
+    In a path, a NaN separates each segment from the next. Also return the position of the first
+    segment of each path.
     """
     order = np.argsort(level, kind="stable")
     level = level[order]

@@ -64,6 +64,8 @@ class Verification:
         Size of the forest; isolated vertices are components.
     compared : tuple of str
         The columns of the forest that were compared with the graph: some of u, v and weight.
+    maximum : bool
+        Whether the forest is the maximum spanning forest.
     """
 
     num_vertices: int
@@ -71,6 +73,7 @@ class Verification:
     num_forest_edges: int
     num_components: int
     compared: tuple[str, ...]
+    maximum: bool
 
 
 def verify(
@@ -102,8 +105,8 @@ def verify(
     ends : sequence of two str, optional
         As for `minimum_spanning_forest`.
     maximum : bool, optional
-        Check for the maximum spanning forest; ties still go to the smaller edge id. Default: what
-        `forest` is, if it is a Forest; else False.
+        Check for the maximum spanning forest; ties still go to the smaller edge id. Default: what a
+        Forest is, or what a file states; else False.
     block_edges : int
         Number of edges to process at once.
     progress : bool or callable
@@ -123,9 +126,8 @@ def verify(
     GraphError, OptionError
         If the graph, the edge ids or an option are invalid.
     """
-    if maximum is None:
-        maximum = isinstance(forest, Forest) and forest.maximum
-    check_flag("maximum", maximum)
+    if maximum is not None:
+        check_flag("maximum", maximum)
     check_count("block_edges", block_edges, 1, optional=False)
     with set_listener(progress):
         opened = open_graph(graph, num_vertices, weight, ends=ends, is_streamed=True)
@@ -139,10 +141,13 @@ def verify(
         num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
         names = edges.names
         name_type = None if names is None else names.type
-        columns, identity = _forest_columns(forest, edges.first_columns()[2].dtype, name_type)
+        columns, stated = _forest_columns(forest, edges.first_columns()[2].dtype, name_type)
+        if maximum is None:
+            maximum = stated.get("maximum") is True
         edge_ids = columns.pop("edge_id")
-        sizes = edges.num_vertices, edges.num_edges
-        with _mention_another_graph(edges, identity), memory_errors(*sizes):
+        # Keys are in the order of the weights, and comparable between blocks of any signs.
+        keys = partial(_NUMPY.order_key, signed=True, descending=maximum)
+        with _mention_another_graph(edges, stated), memory_errors(num_vertices, num_edges):
             _check_ids(edge_ids, edges.first_id, num_edges)
             edge_ids = edge_ids.astype(np.int64, copy=False)
             u, v, weights = edges.take(edge_ids)
@@ -151,19 +156,20 @@ def verify(
                 named = {**names.columns("u", u), **names.columns("v", v)}
                 known.update({name: np.asarray(column) for name, column in named.items()})
             _check_columns(columns, edge_ids, known)
-            order, rank = _sorted_forest(edge_ids, weights, maximum=maximum)
+            order, rank = _sorted_forest(edge_ids, keys(weights))
             u, v = u[rank], v[rank]
             tree, closing = merge_tree(u, v, num_vertices)
             _check_cycles(edges, order.edge_id[closing])
-            blocks = partial(_blocks, edges, tree.parent.dtype, block_edges, maximum=maximum)
+            blocks = partial(_blocks, edges, tree.parent.dtype, block_edges, keys)
             shortcut = _shortcut(blocks(), order, tree, u, v)
-            _check_edges(edges, blocks(), order, tree, shortcut, maximum=maximum)
+            _check_edges(edges, blocks(), order, tree, shortcut)
     return Verification(
         num_vertices,
         num_edges,
         len(edge_ids),
         num_vertices - len(edge_ids),
         tuple(columns),
+        maximum,
     )
 
 
@@ -173,14 +179,14 @@ def verify(
 def _forest_columns(
     forest: Any, weight_dtype: np.dtype[Any], name_type: Any
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the forest's columns, including "edge_id", and the identity of the graph."""
+    """Return the forest's columns, including "edge_id", and what is stated about it."""
     if isinstance(forest, str | os.PathLike):
-        columns, identity = read_forest(Path(forest), weight_dtype, name_type)
-        return columns, identity or {}
+        columns, stated = read_forest(Path(forest), weight_dtype, name_type)
+        return columns, stated or {}
     if isinstance(forest, Forest):
         forest = forest.to_host()
         taken = (forest.edge_ids, forest.u, forest.v, forest.weight)
-        return dict(zip(FOREST_COLUMNS, taken, strict=True)), {}
+        return dict(zip(FOREST_COLUMNS, taken, strict=True)), {"maximum": forest.maximum}
     try:
         edge_ids = np.asarray(host_array(forest))
     except ValueError as error:
@@ -195,14 +201,13 @@ def _forest_columns(
 
 
 @contextmanager
-def _mention_another_graph(graph: EdgeSource, identity: Mapping[str, Any]) -> Iterator[None]:
-    """Extend a VerificationError if the forest's file identifies another graph."""
+def _mention_another_graph(graph: EdgeSource, stated: Mapping[str, Any]) -> Iterator[None]:
+    """Extend a VerificationError if the forest's file states another graph."""
     try:
         yield
     except VerificationError as error:
         known = graph_identity(graph)
-        stated = {name: value for name, value in identity.items() if value is not None}
-        differ = [name for name in known.keys() & stated if known[name] != stated[name]]
+        differ = [name for name in known.keys() & stated if stated[name] not in (None, known[name])]
         if not differ:
             raise
         shown = ", ".join(f"{name} {stated[name]}, not {known[name]}" for name in sorted(differ))
@@ -254,11 +259,6 @@ class _SortedForest(NamedTuple):
     """The edges of a forest sorted by (weight, edge id); the position of an edge is its rank.
 
     An extra last entry, key 0 and edge id -1, precedes all edges in the order. Rank -1 indexes it.
-
-    Attributes
-    ----------
-    key : unsigned array of length f + 1
-    edge_id : int64 array of length f + 1
     """
 
     key: NDArray[Any]
@@ -266,30 +266,16 @@ class _SortedForest(NamedTuple):
 
 
 def _sorted_forest(
-    edge_ids: NDArray[np.int64], weight: NDArray[Any], *, maximum: bool
+    edge_ids: NDArray[np.int64], key: NDArray[Any]
 ) -> tuple[_SortedForest, NDArray[np.intp]]:
     """Return the sorted forest and the permutation that sorts it."""
-    key = _keys(weight, maximum=maximum)
     rank = np.argsort(key, kind="stable")  # ids are ascending, so this also orders ties
     order = _SortedForest(np.append(key[rank], key.dtype.type(0)), np.append(edge_ids[rank], -1))
     return order, rank
 
 
-def _keys(weight: NDArray[Any], *, maximum: bool) -> NDArray[Any]:
-    """Return keys in the order of the weights, comparable between blocks of any signs."""
-    keys: NDArray[Any] = _NUMPY.order_key(weight, signed=True, descending=maximum)
-    return keys
-
-
 def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
-    """Raise VerificationError if an edge of the forest closes a cycle with lighter edges.
-
-    Parameters
-    ----------
-    graph : EdgeSource
-    closing : int64 array
-        Ids of such edges. The message names the smallest id.
-    """
+    """Check that no edges of the forest, the ids `closing`, close cycles with lighter edges."""
     if len(closing):
         edge = int(closing.min())
         (start,), (end,), _ = _edge(graph, edge)
@@ -321,16 +307,11 @@ class _Shortcut(NamedTuple):
     """The trees formed by the lightest edges of the forest.
 
     A heavier edge within one of these trees is correctly absent from the forest.
-
-    Attributes
-    ----------
-    tree : integer array of length n
-        The tree of each vertex.
-    key : int
-        Key of the heaviest of the lightest edges.
     """
 
+    #: The tree of each vertex.
     tree: NDArray[Any]
+    #: Key of the heaviest of the lightest edges.
     key: int
 
     def accepts(self, edges: _Block) -> NDArray[np.bool_]:
@@ -340,13 +321,16 @@ class _Shortcut(NamedTuple):
 
 
 def _blocks(
-    graph: EdgeSource, dtype: np.dtype[Any], block_edges: int, *, maximum: bool
+    graph: EdgeSource,
+    dtype: np.dtype[Any],
+    block_edges: int,
+    keys: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> Iterator[_Block]:
     """Yield the graph in blocks, with ends of the given dtype."""
     for start, _, read in graph.blocks(block_edges):
         u, v, weight = read()
         u, v = (ids.astype(dtype, copy=False) for ids in (u, v))
-        yield _Block(start, u, v, _keys(weight, maximum=maximum))
+        yield _Block(start, u, v, keys(weight))
 
 
 def _shortcut(
@@ -378,8 +362,6 @@ def _check_edges(
     order: _SortedForest,
     tree: MergeTree,
     shortcut: _Shortcut,
-    *,
-    maximum: bool,
 ) -> None:
     """Check that the forest connects the ends of each edge by edges that precede it."""
     for block in blocks:
@@ -391,7 +373,7 @@ def _check_edges(
         wrong = np.append(apart, np.flatnonzero(before))
         if len(wrong):
             place = int(wrong.min())
-            message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]), maximum=maximum)
+            message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]))
             if place in apart and len(order.key) > 1 and key[place] > order.key[-2]:
                 message = f"{message}; {_CAPPED}"
             raise VerificationError(message)
@@ -399,15 +381,16 @@ def _check_edges(
         report_progress("compare paths", done, graph.num_edges or 0)
 
 
-def _why_wrong(graph: EdgeSource, edge: int, other: int, *, maximum: bool) -> str:
+def _why_wrong(graph: EdgeSource, edge: int, other: int) -> str:
     """Return the message for an edge that should replace `other`, or join two trees if -1."""
     shown = _described(graph, edge)
     if other < 0:
         return f"{shown} joins two trees of the forest"
     path = f"{_described(graph, other)} on the path between its ends"
-    if _edge(graph, edge)[2] == _edge(graph, other)[2]:
+    weight, theirs = (_edge(graph, each)[2] for each in (edge, other))
+    if weight == theirs:
         return f"{shown} has the same weight and a smaller id than {path}"
-    return f"{shown} is {'heavier' if maximum else 'lighter'} than {path}"
+    return f"{shown} is {'heavier' if weight > theirs else 'lighter'} than {path}"
 
 
 def _described(graph: EdgeSource, edge: int) -> str:

@@ -44,35 +44,20 @@ _MINKOWSKI = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of scikit-learn, and how to search for neighbors.
+    """A metric of scikit-learn, and how to search for neighbors."""
 
-    Parameters
-    ----------
-    name : str or callable
-    params : dict
-        Further arguments of the metric.
-    algorithm : {"kd_tree", "ball_tree", "brute"}
-    leaf_size : int
-        Of trees.
-    n_jobs : int or None
-        Jobs of the search for neighbors.
-    """
-
+    #: A string or a callable.
     name: Any
+    #: Further arguments of the metric.
     params: dict[str, Any]
+    #: "kd_tree", "ball_tree" or "brute".
     algorithm: str
     leaf_size: int
     n_jobs: int | None
 
     @classmethod
     def of(cls, estimator: Any, samples: Any) -> Metric:
-        """Return the metric of an estimator's parameters; "auto" chooses a tree if possible.
-
-        Raises
-        ------
-        ValueError
-            If the algorithm does not support the metric or the samples.
-        """
+        """Return the metric of an estimator's parameters; "auto" chooses a tree if possible."""
         name, algorithm = estimator.metric, estimator.algorithm
         if algorithm not in ("auto", "brute", *_TREES):
             message = (
@@ -133,40 +118,29 @@ class Metric:
         return distances, neighbors
 
 
-def pairs_forest(metric: Metric, samples: Any, min_samples: int, alpha: float) -> Forest:
-    """Return the minimum spanning tree of the mutual reachability distances of all pairs.
-
-    Parameters
-    ----------
-    metric : Metric
-    samples : array or sparse matrix of shape (n, features)
-    min_samples : int
-        The core distance is the distance to the nearest sample of this rank, counting itself.
-    alpha : float
-        Divides the distances, but not the core distances.
-    """
-    graph = metric.graph(samples, min_samples)
-    if alpha == 1.0:
-        return minimum_spanning_forest(graph, progress=False)
-    forest = minimum_spanning_forest(graph, algorithm=divide_distances(alpha), progress=False)
-    edges = EdgeList(forest.u, forest.v, forest.weight / alpha, num_vertices=forest.num_vertices)
-    return minimum_spanning_forest(edges, progress=False)
-
-
-def neighbors_forest(
-    metric: Metric, samples: Any, count: int, min_samples: int, alpha: float
+def samples_forest(
+    metric: Metric,
+    samples: Any,
+    n_neighbors: int | None,
+    min_samples: int = 1,
+    alpha: float = 1.0,
 ) -> Forest:
-    """Return the minimum spanning forest of the edges from each sample to its nearest samples.
+    """Return the minimum spanning forest of the mutual reachability distances of samples.
 
-    Parameters
-    ----------
-    metric, samples, min_samples, alpha
-        As for `pairs_forest`.
-    count : int
-        Number of nearest samples, including the sample itself.
+    It is that of all pairs, or of the edges from each sample to its `n_neighbors` nearest samples.
+    The core distance is the distance to the sample of rank `min_samples`. Both numbers count the
+    sample itself. `alpha` divides the distances, but not the core distances.
     """
+    if n_neighbors is None:
+        graph = metric.graph(samples, min_samples)
+        if alpha == 1.0:
+            return minimum_spanning_forest(graph, progress=False)
+        tree = minimum_spanning_forest(graph, algorithm=divide_distances(alpha), progress=False)
+        edges = EdgeList(tree.u, tree.v, tree.weight / alpha, num_vertices=tree.num_vertices)
+        return minimum_spanning_forest(edges, progress=False)
+    n = samples.shape[0]
+    count = min(max(n_neighbors, min_samples), n)
     distances, neighbors = metric.nearest(samples, count)
-    n = len(distances)
     u, v = np.repeat(np.arange(n), count), neighbors.ravel()
     weight = distances.ravel() / alpha
     if min_samples > 1:
@@ -180,26 +154,9 @@ def neighbors_forest(
 def connected_forest(metric: Metric | None, samples: Any, connectivity: Any) -> tuple[Forest, int]:
     """Return the minimum spanning tree of the distances of connected pairs.
 
-    If these pairs do not connect all samples, components are joined by the tree of all pairs.
-
-    Parameters
-    ----------
-    metric : Metric, optional
-        None if `samples` are the distances of all pairs.
-    samples : array or sparse matrix of shape (n, features), or array of shape (n, n)
-    connectivity : array or sparse matrix of shape (n, n)
-        The nonzero entries are the pairs.
-
-    Returns
-    -------
-    forest : Forest
-    num_components : int
-        The number of components before they are joined.
-
-    Raises
-    ------
-    ValueError
-        If the shape of `connectivity` is wrong, or it has NaN or infinite values.
+    The nonzero entries of a matrix, `connectivity`, are the pairs. If they do not connect all
+    samples, components are joined by the tree of all pairs. Also return the number of components
+    before they are joined. Without a metric, `samples` are the distances of all pairs.
     """
     pairs = coo_array(check_array(connectivity, accept_sparse=["csr", "csc", "coo"]))
     n = samples.shape[0]
@@ -253,10 +210,7 @@ def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:
 def given_distances(estimator: Any, distances: Any) -> EdgeList:
     """Return given distances as an edge list: finite ones of a matrix, stored ones of a sparse one.
 
-    Raises
-    ------
-    ValueError
-        If the matrix is not square, a dense one is not symmetric, or a distance is NaN.
+    The matrix must be square, and a dense one symmetric.
     """
     is_sparse = issparse(distances)
     checked = validate_data(

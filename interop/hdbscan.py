@@ -14,7 +14,7 @@ from ..forest.reachability import mutual_reachability
 from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
-from .distances import Metric, given_distances, neighbors_forest, pairs_forest, warn_of_components
+from .distances import Metric, given_distances, samples_forest, warn_of_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -221,13 +221,8 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         finite = np.flatnonzero(is_finite)
         count = self._num_samples(len(finite))
         metric = Metric.of(self, samples)
-        used = samples[finite]
-        if self.n_neighbors is None:
-            forest = pairs_forest(metric, used, count, self.alpha)
-        else:
-            neighbors = min(max(self.n_neighbors, count), len(finite))
-            forest = neighbors_forest(metric, used, neighbors, count, self.alpha)
-            warn_of_components(forest, self.n_neighbors)
+        forest = samples_forest(metric, samples[finite], self.n_neighbors, count, self.alpha)
+        warn_of_components(forest, self.n_neighbors)
         if len(finite) == len(is_finite):
             return forest
         edges = (finite[forest.u], finite[forest.v], forest.weight)
@@ -236,13 +231,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         )
 
     def _forest_of_distances(self, distances: Any) -> Forest:
-        """Return the forest of the mutual reachability distances.
-
-        Raises
-        ------
-        ValueError
-            If a sample has too few neighbors, or a sparse graph is not connected.
-        """
+        """Return the forest of the mutual reachability distances."""
         if self.algorithm not in ("auto", "brute"):
             Metric.of(self, distances)  # raises the error for this metric
         edges = given_distances(self, distances)

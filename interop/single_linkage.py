@@ -15,8 +15,7 @@ from .distances import (
     Metric,
     connected_forest,
     given_distances,
-    neighbors_forest,
-    pairs_forest,
+    samples_forest,
     warn_of_components,
 )
 
@@ -170,12 +169,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
             forest = minimum_spanning_forest(given_distances(self, samples), progress=False)
         else:
             samples = validate_data(self, samples, accept_sparse="csr", dtype=np.float64)
-            metric = Metric.of(self, samples)
-            if self.n_neighbors is None:
-                forest = pairs_forest(metric, samples, 1, 1.0)
-            else:
-                count = min(self.n_neighbors, samples.shape[0])
-                forest = neighbors_forest(metric, samples, count, 1, 1.0)
+            forest = samples_forest(Metric.of(self, samples), samples, self.n_neighbors)
         self.n_connected_components_ = forest.num_components
         warn_of_components(forest, self.n_neighbors)
         return forest

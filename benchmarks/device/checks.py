@@ -26,21 +26,8 @@ def rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the outcome of each test of a primitive, and each fault.
 
-    Parameters
-    ----------
-    options : sequence of str
-        Further options of pytest.
-    command : sequence of str
-        The program that runs pytest, such as ``compute-sanitizer``.
-    words : str
-        Selects tests by their names.
-
-    Raises
-    ------
-    OSError
-        If the program is not found.
-    RuntimeError
-        If pytest or the program reports a failure.
+    `options` are those of pytest, `command` is a program that runs it, such as
+    ``compute-sanitizer``, and `words` select tests by their names.
     """
     pytest = [sys.executable, "-m", "pytest", *TESTS, *options, "-k", words]
     with subprocess.Popen(

@@ -17,13 +17,7 @@ _COPY = 2**30  # bytes
 
 
 class Gpu:
-    """The current device of CuPy.
-
-    Raises
-    ------
-    OptionError
-        If no GPU is usable. Names the reason.
-    """
+    """The current device of CuPy."""
 
     def __init__(self) -> None:
         resolve_backend("cupy", 0)

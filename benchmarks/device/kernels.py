@@ -29,15 +29,7 @@ METRICS = {
 
 
 def profile(graphs: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield launches, time and traffic for each kernel of a second solve, arrays on the device.
-
-    Raises
-    ------
-    OSError
-        If `ncu` is not found.
-    RuntimeError
-        If it fails. Has its output.
-    """
+    """Yield launches, time and traffic for each kernel of a second solve, arrays on the device."""
     for name in graphs:
         folder = graph_list.ensure(name)
         edges = graph_list.describe(folder)["edges"]

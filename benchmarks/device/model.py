@@ -29,15 +29,7 @@ COUNTS = ("launches", "sorts", "sets", "copies_within", "copies_out", "bytes_out
 def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
     """Interpret one solve of each graph, and replay it.
 
-    Returns
-    -------
-    dict
-        `graphs`: for each graph its sizes, the calls of a solve, and the seconds of each replay.
-
-    Raises
-    ------
-    OptionError
-        If the interpreter cannot run. Names the reason.
+    Return for each graph its sizes, the calls of a solve, and the seconds of each replay.
     """
     interpreted_gpu = interpreter()
     if reason := interpreted_gpu.why_not():

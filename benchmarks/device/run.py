@@ -41,32 +41,11 @@ def measure(
     is_tiny: bool = False,
     interprets_gpu: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Run the steps; yield the results of all steps so far after each.
+    """Run the named steps, or all; after each, yield `rows`, `seconds` and `failure` of all so far.
 
-    Parameters
-    ----------
-    folder : path
-        Receives the rows and the log. Earlier ones are replaced.
-    seconds : float
-        The time for all steps.
-    threads : sequence of int
-        The numbers of threads to measure, ascending.
-    names : sequence of str
-        The steps to run; all if empty.
-    is_tiny : bool
-        Rehearse with the smallest sizes.
-    interprets_gpu : bool
-        Interpret the kernels of the GPU. See `tests/support/interpreted_gpu.py`.
-
-    Yields
-    ------
-    dict
-        For each step its `rows`, its `seconds`, and the `failure` or None.
-
-    Raises
-    ------
-    OptionError
-        If a step is not known, or the GPU cannot be interpreted here.
+    The folder receives the rows and the log; earlier ones are replaced. All steps together may take
+    some seconds. `threads` are ascending. `is_tiny` rehearses with the smallest sizes, and
+    `interprets_gpu` interprets the kernels of the GPU (`tests/support/interpreted_gpu.py`).
     """
     if unknown := set(names) - {step.name for step in STEPS}:
         known = ", ".join(step.name for step in STEPS)

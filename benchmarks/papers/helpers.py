@@ -26,12 +26,9 @@ def measure(
 ) -> dict[str, Any]:
     """Measure both loops on each graph.
 
-    Returns
-    -------
-    dict
-        `graphs`, `reference` and `runs`, as in a comparison. A run with a helper has `offloaded`,
-        the share that helpers reject of the cycle edges in their parts, and `main_share`, the share
-        of all cycle edges that the main thread rejects (their figure 7).
+    Return `graphs`, `reference` and `runs`, as in a comparison. A run with a helper has
+    `offloaded`, the share that helpers reject of the cycle edges in their parts, and `main_share`,
+    the share of all cycle edges that the main thread rejects (their figure 7).
     """
     from mstflow.primitives import array_module
     from mstflow.runtime.memory import keeping_blocks

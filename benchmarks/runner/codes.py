@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..graphs import Graph
 
 #: Codes that make Python objects of all edges: larger graphs would take minutes and gigabytes.
-MOST_EDGES = {"networkx": 1_000_000, "igraph": 20_000_000, "rustworkx": 20_000_000}
+MOST_EDGES = {"networkx": 1_000_000, "igraph": 20_000_000}
 WARM_UP_EDGES = 1_000
 #: Options of `minimum_spanning_forest`; other options are values of the algorithm.
 CALL_OPTIONS = {"backend", "strategy", "partitions", "scheduler", "memory", "split_every"}
@@ -65,28 +65,14 @@ def name_of(code: str) -> str:
 
 def uses_threads(code: str) -> bool:
     """Return whether a code uses more than one thread; `mstflow:threads=1` does not."""
-    name, options = name_of(code), parse_options(code.partition(":")[2])
-    return name == "networkit" or (name == "mstflow" and options.get("threads") != 1)
+    options = parse_options(code.partition(":")[2])
+    return name_of(code) == "mstflow" and options.get("threads") != 1
 
 
 def prepare(code: str, folder: Path, threads: int, on_disk: bool = False) -> Prepared:
     """Prepare a code for the graph in a folder.
 
-    Parameters
-    ----------
-    code : str
-    folder : path
-    threads : int
-        The threads that it may use; most codes use one.
-    on_disk : bool
-        Leave the columns on disk. Only mstflow supports this.
-
-    Raises
-    ------
-    OptionError
-        If the code is unknown or does not accept this graph.
-    ModuleNotFoundError
-        If its library is not installed.
+    Only mstflow uses several threads, and can leave the columns on disk.
     """
     name = name_of(code)
     if name == "mstflow":
@@ -98,7 +84,7 @@ def prepare(code: str, folder: Path, threads: int, on_disk: bool = False) -> Pre
     if len(graph.u) > MOST_EDGES.get(name, len(graph.u)):
         message = f"{name} is not measured on more than {MOST_EDGES[name]:,} edges"
         raise OptionError(message)
-    return CODES[name](graph, threads)
+    return CODES[name](graph)
 
 
 def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
@@ -150,7 +136,7 @@ def _cluster(workers: int) -> Any:
     return Client(cluster)
 
 
-def _scipy(graph: Graph, _: int) -> Prepared:
+def _scipy(graph: Graph) -> Prepared:
     """Prepare scipy, called directly: it sums parallel edges and drops edges of weight zero."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -162,7 +148,7 @@ def _scipy(graph: Graph, _: int) -> Prepared:
     return Prepared(solve, lambda tree: Answer(tree.nnz, _total(tree.data)))
 
 
-def _scipy_exact(graph: Graph, _: int) -> Prepared:
+def _scipy_exact(graph: Graph) -> Prepared:
     """Prepare scipy on ranks of weights, so that zeros, ties and parallel edges are right.
 
     Its tree is Kruskal's over the entries of the matrix as they are, so parallel edges need no
@@ -183,7 +169,7 @@ def _scipy_exact(graph: Graph, _: int) -> Prepared:
     return Prepared(solve, lambda ids: Answer(len(ids), _total(graph.w[ids]), ids))
 
 
-def _igraph(graph: Graph, _: int) -> Prepared:
+def _igraph(graph: Graph) -> Prepared:
     import igraph
 
     def solve() -> NDArray[np.int64]:
@@ -196,36 +182,7 @@ def _igraph(graph: Graph, _: int) -> Prepared:
     return Prepared(solve, lambda ids: Answer(len(ids), _total(graph.w[ids])))
 
 
-def _rustworkx(graph: Graph, _: int) -> Prepared:
-    import rustworkx
-
-    def solve() -> Any:
-        whole = rustworkx.PyGraph()
-        whole.add_nodes_from(range(graph.n))
-        columns = (column.tolist() for column in graph[:3])
-        whole.add_edges_from(list(zip(*columns, strict=True)))
-        return rustworkx.minimum_spanning_edges(whole, weight_fn=float)
-
-    return Prepared(solve, lambda found: Answer(len(found), sum(float(w) for _, _, w in found)))
-
-
-def _networkit(graph: Graph, threads: int) -> Prepared:
-    import networkit
-
-    networkit.setNumberOfThreads(threads)
-
-    def solve() -> Any:
-        # It reads the columns as intp and double without a check of their dtypes.
-        u, v = (ends.astype(np.intp, copy=False) for ends in (graph.u, graph.v))
-        columns = (graph.w.astype(np.float64, copy=False), (u, v))
-        whole = networkit.GraphFromCoo(columns, n=graph.n, weighted=True)
-        return networkit.graph.KruskalMSF(whole).run()
-
-    # The edges of its forest have weight 1; a separate method returns the total weight.
-    return Prepared(solve, lambda f: Answer(f.getForest().numberOfEdges(), f.getTotalWeight()))
-
-
-def _networkx(graph: Graph, _: int) -> Prepared:
+def _networkx(graph: Graph) -> Prepared:
     import networkx
 
     def solve() -> list[Any]:
@@ -251,7 +208,5 @@ CODES: dict[str, Callable[..., Prepared]] = {
     "scipy": _scipy,
     "scipy-exact": _scipy_exact,
     "igraph": _igraph,
-    "rustworkx": _rustworkx,
-    "networkit": _networkit,
     "networkx": _networkx,
 }

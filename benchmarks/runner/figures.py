@@ -20,32 +20,21 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a code on a graph with a number of threads; None for a missing figure.
-
-    Attributes
-    ----------
-    graph, code : str
-    threads : int
-    seconds : float
-        Median over the rounds.
-    ratio : float
-        Median over the rounds of its time divided by the reference's time in the same round, with
-        the same number of threads if the reference uses them, else one: 2 takes twice as long.
-    peak : int
-        Largest memory of the runs in bytes, beyond the input if that is in memory.
-    verdict : str
-        "agrees" or "differs" (from the answer of the reference), "failed", or "-" without one.
-    complaints : tuple of str
-        Errors and differences.
-    """
+    """The figures of a code on a graph with a number of threads; None for a missing figure."""
 
     graph: str
     code: str
     threads: int
+    #: Median over the rounds.
     seconds: float | None
+    #: Median over the rounds of its time divided by that of the reference in the same round, with
+    #: the same number of threads if the reference uses them, else one: 2 takes twice as long.
     ratio: float | None
+    #: Largest memory of the runs in bytes, beyond the input if that is in memory.
     peak: int | None
+    #: "agrees" or "differs" (from the answer of the reference), "failed", or "-" without one.
     verdict: str
+    #: Errors and differences.
     complaints: tuple[str, ...]
 
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mstflow.errors import OptionError
@@ -20,6 +19,7 @@ from . import codes as code_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     Facts = dict[str, Any]
 
@@ -42,29 +42,13 @@ def compare(
 ) -> Facts:
     """Measure all codes on all graphs in turn, so a change of the machine's speed affects all.
 
-    Parameters
-    ----------
-    graphs, codes : sequence of str
-        The first code is the reference of ratios.
-    threads : sequence of int
-        Each process is pinned to this number of processors. Codes that use one thread take part
-        in the first only.
-    rounds : int
-    budget : float, optional
-        Seconds of solving after which the measurement of a code on a graph ends.
-    limit : float, optional
-        Seconds after which a process is killed.
-    on_disk : bool
-        Leave the graph on disk, and measure the memory of the whole process tree.
-    external : mapping of str to str, optional
-        Commands of other programs by name.
-    run : callable, optional
-        The function that runs a command; `measure` if it is not given.
+    The first code is the reference of ratios. Each process is pinned to a number of `threads`;
+    codes that use one thread take part in the first only. After `budget` seconds of solving, the
+    measurement of a code on a graph ends; a process is killed after `limit` seconds. `on_disk`
+    leaves the graph on disk, and measures the memory of the whole process tree. `external` has
+    commands of other programs by name. `run` runs a command; by default it is `measure`.
 
-    Returns
-    -------
-    dict
-        `graphs`: sizes and dtypes by name; `reference`; `runs`: all raw measurements.
+    Return `graphs`, with sizes and dtypes by name, `reference`, and `runs`, all raw measurements.
     """
     commands = {code: [*SOLVE_ONE, code] for code in codes}
     commands |= {name: shlex.split(command) for name, command in (external or {}).items()}
@@ -134,7 +118,7 @@ def measure(
             if limit is not None and passed > limit:
                 return {"error": f"passed the limit of {limit:g} s"}
             if whole_tree:
-                peak = max(peak, sum(map(_resident, _tree(process.pid))))
+                peak = max(peak, _memory(process.pid))
             try:
                 printed, complaint = process.communicate(timeout=GLANCE)
                 break
@@ -168,21 +152,14 @@ def externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
     return commands, versions
 
 
-def _tree(pid: int) -> Iterator[int]:
-    yield pid
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        children = [child for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:  # it has ended
-        return
-    for child in children:
-        yield from _tree(int(child))
+def _memory(pid: int) -> int:
+    """Return the resident bytes of a process and its children; 0 if one of them has just ended."""
+    import psutil
 
-
-def _resident(pid: int) -> int:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError):
+        root = psutil.Process(pid)
+        return sum(each.memory_info().rss for each in (root, *root.children(recursive=True)))
+    except psutil.NoSuchProcess:
         return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,39 +14,20 @@ if TYPE_CHECKING:
     from ...graphs.source import EdgeSource
 
 
-@dataclasses.dataclass(frozen=True)
-class Summary:
-    """Statistics of a graph.
-
-    Attributes
-    ----------
-    num_vertices, num_edges, num_components : int
-    num_loops : int
-        Number of edges from a vertex to itself.
-    num_tied : int
-        Number of edges that share their weight with another edge.
-    lightest, heaviest : int or float or None
-        Smallest and largest weight; None without edges.
-    degrees : list of (int, int)
-        Histogram of the degrees, with bins 0, 1, 2 to 3, 4 to 7, and so on. Each entry has the
-        smallest degree of the bin and a number of vertices. A loop counts twice.
-    """
-
-    num_vertices: int
-    num_edges: int
-    num_components: int
-    num_loops: int
-    num_tied: int
-    lightest: Any
-    heaviest: Any
-    degrees: list[tuple[int, int]]
-
-
-def summarise(graph: EdgeSource) -> Summary:
+def summarise(graph: EdgeSource) -> dict[str, Any]:
     """Compute statistics of a graph whose sizes are known.
 
     The graph is read twice: block by block, and with the strategy "fold" for its components. This
     needs memory for an array over the vertices, for all weights, and for "fold".
+
+    Returns
+    -------
+    dict
+        - "num_vertices", "num_edges", "num_components", "num_loops",
+        - "num_tied": the number of edges that share their weight with another edge,
+        - "lightest", "heaviest": the smallest and the largest weight; None without edges,
+        - "degrees": pairs of the smallest degree of a bin and a number of vertices. The bins are 0,
+          1, 2 to 3, 4 to 7, and so on. A loop counts twice.
     """
     graph.check_vertices()
     with memory_errors(graph.num_vertices, graph.num_edges):
@@ -63,13 +43,13 @@ def summarise(graph: EdgeSource) -> Summary:
     values, counts = np.unique(np.concatenate(weights), return_counts=True)
     forest = minimum_spanning_forest(graph, weight=None, strategy="fold")
     kinds, sizes = np.unique(np.frexp(degree)[1], return_counts=True)
-    return Summary(
-        num_vertices=len(degree),
-        num_edges=graph.num_edges or 0,
-        num_components=forest.num_components,
-        num_loops=num_loops,
-        num_tied=int(counts[counts > 1].sum()),
-        lightest=values[0].item() if len(values) else None,
-        heaviest=values[-1].item() if len(values) else None,
-        degrees=list(zip((2**kinds // 2).tolist(), sizes.tolist(), strict=True)),
-    )
+    return {
+        "num_vertices": len(degree),
+        "num_edges": graph.num_edges or 0,
+        "num_components": forest.num_components,
+        "num_loops": num_loops,
+        "num_tied": int(counts[counts > 1].sum()),
+        "lightest": values[0].item() if len(values) else None,
+        "heaviest": values[-1].item() if len(values) else None,
+        "degrees": list(zip((2**kinds // 2).tolist(), sizes.tolist(), strict=True)),
+    }

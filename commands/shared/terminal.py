@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import resource
 import shutil
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MemoryBoundError
+from ...errors import MemoryBoundError, OptionError
 from ...graphs.open import open_graph
 from ...graphs.source import EdgeSource
 from ...pipeline.options import parse_bytes
@@ -19,7 +20,7 @@ from ...runtime.team import kernel_threads, sharing
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ...graphs.edge_list import EdgeList
 
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 STDOUT = "-"
 #: Bytes by which the memory of a process may differ when the same command runs again.
 SLACK = 2 * 10**6
+
+
+def check_printing(options: argparse.Namespace) -> None:
+    """Check that standard output gets either the output or a JSON object."""
+    if options.output == STDOUT and options.json:
+        raise OptionError("-o - and --json both write to standard output; choose one")
 
 
 @contextlib.contextmanager
@@ -44,13 +51,7 @@ def output_path(output: str) -> Iterator[str]:
 
 
 class Stopwatch:
-    """Wall-clock seconds of consecutive steps, whose sum is the time since the start.
-
-    Parameters
-    ----------
-    started : float
-        A value of `time.perf_counter`.
-    """
+    """Wall-clock seconds of consecutive steps, whose sum is the time since the start."""
 
     def __init__(self, started: float) -> None:
         self.seconds: dict[str, float] = {}
@@ -89,6 +90,14 @@ def open_measured(options: argparse.Namespace) -> EdgeSource:
     return EdgeSource.of(open_inputs(options, is_streamed=True)).with_sizes()
 
 
+def report(options: argparse.Namespace, facts: dict[str, Any], show: Callable[[], object]) -> None:
+    """Print facts as JSON, or show them as text if standard output is free for it."""
+    if options.json:
+        print(json.dumps(facts))
+    elif not vars(options).get("quiet") and vars(options).get("output") != STDOUT:
+        show()
+
+
 def print_lines(lines: Iterable[tuple[str, Any]]) -> None:
     """Print names and values in two columns."""
     for name, value in lines:
@@ -107,7 +116,12 @@ def counts(facts: dict[str, Any]) -> dict[str, str]:
     return {name.replace("_", " "): f"{facts[name]:,}" for name in names}
 
 
-def costs(facts: dict[str, Any]) -> dict[str, str]:
+def costs(watch: Stopwatch) -> dict[str, Any]:
+    """Return the time and memory of the command so far, ready for JSON."""
+    return {"seconds": watch.seconds, "peak_rss_bytes": peak_rss_bytes()}
+
+
+def cost_lines(facts: dict[str, Any]) -> dict[str, str]:
     """Return the lines with the time and memory of the command."""
     steps = facts["seconds"]
     listed = ", ".join(f"{spent:.2f} {step}" for step, spent in steps.items())

@@ -24,6 +24,7 @@ from ...primitives import array_module, transfer
 from ...primitives.weight_order import WeightOrder
 from ...runtime.device import host_array, is_on_device
 from ...stages.queries.hierarchy import clusters_at, heaviest_between, line_up
+from ..queries import query
 from .condense import condense
 from .hdbscan import Clusters, select
 
@@ -406,14 +407,7 @@ class Dendrogram:
 def dendrogram(forest: ForestEdges, backend: Backend) -> Dendrogram:
     """Return the hierarchy that `Forest.dendrogram` describes."""
     edges = EdgeList(forest.u, forest.v, forest.weight, num_vertices=forest.num_vertices)
-    fields, _ = single_linkage.run(
-        edges,
-        maximum=forest.maximum,
-        backend=backend.name,
-        threads=backend.threads,
-        strategy="whole",
-        progress=False,
-    )
+    fields = query(single_linkage, edges, backend, maximum=forest.maximum)
     ops, on_device = array_module(backend), is_on_device(fields["order"])
     order = ops.asarray(fields["order"])
     weight, edge_ids = (

@@ -10,7 +10,7 @@ The labels of any threshold are computed from these two arrays in one pass over 
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from ...primitives.hierarchies import TALLY, level_dtype
 from ...primitives.weight_order import WeightOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -54,12 +54,7 @@ class ClusterCounts(NamedTuple):
 
 
 def check_thresholds(thresholds: Sequence[Any]) -> None:
-    """Check that thresholds are one or more different numbers.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Check that thresholds are one or more different numbers."""
     for threshold in thresholds:
         if not isinstance(threshold, numbers.Real) or threshold != threshold:
             message = f"a threshold must be a number, not {threshold!r}"
@@ -69,49 +64,13 @@ def check_thresholds(thresholds: Sequence[Any]) -> None:
         raise OptionError(message)
 
 
-@dataclass(frozen=True, eq=False)
-class Cuts:
-    """The clusters at several thresholds.
+def cut_at(
+    edges: ForestEdges, thresholds: Sequence[Any], backend: Backend
+) -> tuple[tuple[ClusterCounts, ...], Callable[[int, DTypeLike], NDArray[Any]]]:
+    """Find the clusters of the edges of at most each weight, or at least in a maximum forest.
 
-    Attributes
-    ----------
-    counts : tuple of ClusterCounts
-        The clusters at each threshold, in the order of the argument.
-    steps : list of int
-        The level of each threshold.
-    parent, level : arrays of length n
-        As `join_levels` returns them, on the device of the backend.
-    backend : Backend
-    """
-
-    counts: tuple[ClusterCounts, ...]
-    steps: list[int]
-    parent: Any
-    level: Any
-    backend: Backend
-
-    def labels(self, place: int, dtype: DTypeLike) -> NDArray[Any]:
-        """Return the cluster of each vertex at a threshold, numbered by first vertex."""
-        ops = array_module(self.backend)
-        labels, _ = ops.label_level(self.parent, self.level, self.steps[place], dtype)
-        on_host: NDArray[Any] = ops.to_host(labels)
-        return on_host
-
-
-def cut_at(edges: ForestEdges, thresholds: Sequence[Any], backend: Backend) -> Cuts:
-    """Find the clusters at each threshold.
-
-    Parameters
-    ----------
-    edges : ForestEdges
-    thresholds : sequence of numbers
-        Edges of at most this weight are kept; in a maximum forest, edges of at least this weight.
-    backend : Backend
-
-    Raises
-    ------
-    OptionError
-        If the thresholds are not different numbers.
+    Return the counts of each threshold, and a function that returns the cluster of each vertex at
+    the i-th threshold, numbered by first vertex.
     """
     check_thresholds(thresholds)
     weights = WeightOrder(edges.weight.dtype, signed=True, descending=edges.maximum)
@@ -132,7 +91,16 @@ def cut_at(edges: ForestEdges, thresholds: Sequence[Any], backend: Backend) -> C
     parent, level, tally = ops.join_levels(u, v, ends, size)
     rows = ops.to_host(tally).reshape(count, TALLY)[steps].tolist()
     counts = tuple(map(_counted, thresholds, rows))
-    return Cuts(counts, steps, parent, level, backend)
+    return counts, partial(_labels, backend, parent, level, steps)
+
+
+def _labels(
+    backend: Backend, parent: Any, level: Any, steps: list[int], place: int, dtype: DTypeLike
+) -> NDArray[Any]:
+    ops = array_module(backend)
+    labels, _ = ops.label_level(parent, level, steps[place], dtype)
+    on_host: NDArray[Any] = ops.to_host(labels)
+    return on_host
 
 
 def _counted(threshold: Any, row: list[int]) -> ClusterCounts:

@@ -30,7 +30,7 @@ class EdgeTable:
     read: Callable[[int], Iterator[Sequence[NDArray[Any]]]]
     #: All columns, if they are in memory.
     columns: NamedColumns | None = None
-    #: For a forest, the identity of its graph (see `forest_file.graph_identity`).
+    #: For a forest, the identity of its graph (see `forest_file.graph_identity`) and `maximum`.
     identity: Mapping[str, Any] | None = None
     #: Degrees east and north of each vertex.
     coordinates: ArrayLike | None = None

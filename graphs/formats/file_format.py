@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     #: All columns, and the identity of the graph if the file states it.
     SavedForest = tuple[dict[str, NDArray[Any]], dict[str, Any] | None]
 
-#: The name of a saved forest's column, file or metadata with the identity of its graph, as JSON.
+#: The name of a saved forest's column, file or metadata with the identity of its graph, and whether
+#: it is a maximum spanning forest, as JSON.
 IDENTITY = "graph"
 
 

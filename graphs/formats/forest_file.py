@@ -44,7 +44,7 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
 
 
 def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
-    """Read the columns of a forest, and the identity of its graph.
+    """Read the columns of a forest, and what the file states: `graph_identity` and "maximum".
 
     Weights in text are parsed in the dtype of the graph's weights, so they are not rounded. The
     columns are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order. If

@@ -72,8 +72,14 @@ def _spanning_edges(
     *,
     maximum: bool,
 ) -> Iterator[tuple[Any, ...]]:
-    """Return the edges of a spanning forest, the preferred ones first."""
-    return G.spanning_edges(weight, maximum, ignore_nan, keys=keys, data=data)
+    """Return the edges of a spanning forest, the preferred ones first, found on iteration."""
+
+    def edges() -> Iterator[tuple[Any, ...]]:
+        edge_ids = G.spanning_forest(weight, ignore_nan, maximum=maximum)
+        yield from G.edges.tuples(edge_ids, keys=keys, data=data)
+
+    G.weights(weight)  # if they are unusual, networkx must know now to call another backend
+    return edges()
 
 
 def _spanning_tree(
@@ -85,7 +91,7 @@ def _spanning_tree(
     maximum: bool,
 ) -> Any:
     """Return a spanning forest as a networkx graph."""
-    return G.spanning_tree(weight, maximum, ignore_nan)
+    return G.with_edges(G.spanning_forest(weight, ignore_nan, maximum=maximum))
 
 
 minimum_spanning_edges = partial(_spanning_edges, maximum=False)

@@ -12,19 +12,13 @@ from ...graphs.libraries.networkx import edges_of
 from ...solve import minimum_spanning_forest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 
 class ConvertedGraph:
     """A networkx graph as columns; networkx caches it until the graph changes.
 
-    Parameters
-    ----------
-    graph : networkx graph
-    with_nodes : bool
-        Keep the attributes of the nodes and of the graph.
+    With `with_nodes`, it keeps the attributes of the nodes and of the graph.
     """
 
     __networkx_backend__ = "mstflow"
@@ -62,33 +56,27 @@ class ConvertedGraph:
         """Return a networkx graph with all edges."""
         return self.with_edges(np.arange(len(self.edges.u)))
 
-    def spanning_tree(self, weight: Any, maximum: bool, ignore_nan: bool) -> Any:
-        """Return a spanning forest as a networkx graph."""
-        return self.with_edges(_chosen(self, weight, maximum, ignore_nan))
-
-    def spanning_edges(
-        self, weight: Any, maximum: bool, ignore_nan: bool, *, keys: bool, data: bool
-    ) -> Iterator[tuple[Any, ...]]:
-        """Return the edges of a spanning forest, the preferred ones first.
-
-        Weights are read at once, so that networkx can call another backend if they are unusual.
-        """
-        self.weights(weight)
-        return self._spanning_edges(weight, maximum, ignore_nan, keys=keys, data=data)
-
-    def _spanning_edges(
-        self, weight: Any, maximum: bool, ignore_nan: bool, *, keys: bool, data: bool
-    ) -> Iterator[tuple[Any, ...]]:
-        edge_ids = _chosen(self, weight, maximum, ignore_nan)
-        yield from self.edges.tuples(edge_ids, keys=keys, data=data)
+    def spanning_forest(self, weight: Any, ignore_nan: bool, *, maximum: bool) -> NDArray[np.int64]:
+        """Return the ids of a forest's edges in the order of networkx: by weight, then by id."""
+        column = self.weights(weight)
+        u, v, ids = self.edges.u, self.edges.v, np.arange(len(column))
+        if column.dtype.kind == "f" and (is_nan := np.isnan(column)).any():
+            if not ignore_nan:
+                (edge,) = self.edges.tuples(np.flatnonzero(is_nan)[:1])
+                message = f"NaN found as an edge weight. Edge {edge}"
+                raise ValueError(message)
+            ids = np.flatnonzero(~is_nan)
+            u, v, column = u[ids], v[ids], column[ids]
+        given = EdgeList(u, v, column, num_vertices=len(self))
+        step = -1 if maximum else 1  # reversed before and after the sort, ties keep their order
+        chosen = minimum_spanning_forest(given, maximum=maximum, progress=False).edge_ids[::step]
+        in_order: NDArray[np.int64] = chosen[np.argsort(column[chosen], kind="stable")[::step]]
+        return ids[in_order]
 
     def weights(self, weight: Any) -> NDArray[Any]:
         """Return the attribute `weight` of the edges as a column, which may contain NaN.
 
-        Raises
-        ------
-        NotImplementedError
-            If they are not numbers, or no dtype represents all of them exactly.
+        A NotImplementedError lets networkx call another backend.
         """
         if weight not in self._weights:
             try:
@@ -101,26 +89,3 @@ class ConvertedGraph:
                 raise NotImplementedError(message)
             self._weights[weight] = column
         return self._weights[weight]
-
-
-def _chosen(graph: ConvertedGraph, weight: Any, maximum: bool, ignore_nan: bool) -> Any:
-    """Return the ids of the forest's edges in the order of networkx, which is (weight, edge id).
-
-    Raises
-    ------
-    ValueError
-        If a weight is NaN and `ignore_nan` is False. Names the edge as networkx does.
-    """
-    edges, column = graph.edges, graph.weights(weight)
-    u, v, ids = edges.u, edges.v, np.arange(len(column))
-    if column.dtype.kind == "f" and (is_nan := np.isnan(column)).any():
-        if not ignore_nan:
-            (edge,) = edges.tuples(np.flatnonzero(is_nan)[:1])
-            message = f"NaN found as an edge weight. Edge {edge}"
-            raise ValueError(message)
-        ids = np.flatnonzero(~is_nan)
-        u, v, column = u[ids], v[ids], column[ids]
-    given = EdgeList(u, v, column, num_vertices=len(graph))
-    step = -1 if maximum else 1  # reversed before and after a stable sort, ties keep their order
-    chosen = minimum_spanning_forest(given, maximum=maximum, progress=False).edge_ids[::step]
-    return ids[chosen[np.argsort(column[chosen], kind="stable")[::step]]]

@@ -16,7 +16,6 @@ METHODS = {
     "to_igraph": "igraph",
     "to_pandas": "pandas",
     "to_polars": "polars",
-    "to_arrow": "pyarrow",
 }
 
 
@@ -133,8 +132,7 @@ def test_missing_library(forest, method, library, monkeypatch):
     for module in [name for name in sys.modules if name.partition(".")[0] == library]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)  # makes its import fail
-    extra = "" if library == "pyarrow" else r"\[io\]"
-    message = rf"{method}\(\) needs the package {library}; install mstflow{extra}$"
+    message = rf"{method}\(\) needs the package {library}; install mstflow\[io\]$"
     with pytest.raises(OptionError, match=message):
         getattr(forest, method)()
 

@@ -460,6 +460,7 @@ def test_command_right(capsys, solved, suffix):
         "components": 1,
         "forest_edges": 3,
         "compared": ["u", "v", "weight"],
+        "maximum": False,
     }
 
 
@@ -477,8 +478,9 @@ def test_command_wrong(capsys, solved):
     assert capsys.readouterr().out == ""
     assert main(["verify", graph, graph, forest]) == 0  # the copy's edges lose all ties
     assert main(["solve", graph, "--maximum", "-o", forest, "--quiet"]) == 0
-    assert main(["verify", graph, forest, "--maximum"]) == 0
-    assert "the maximum spanning forest" in capsys.readouterr().out
+    for options in ([], ["--maximum"]):
+        assert main(["verify", graph, forest, *options]) == 0
+        assert "the maximum spanning forest" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -68,15 +68,28 @@ def test_graph_that_is_read_once_has_no_digest():
     }
 
 
+@pytest.mark.parametrize("maximum", [False, True])
 @pytest.mark.parametrize("name", ["f.npz", "f", "f.parquet", "f.csv"])
-def test_saved_forests_contain_the_identity(tmp_path, name):
-    forest = minimum_spanning_forest(columns())
+def test_saved_forests_contain_the_identity(tmp_path, name, maximum):
+    forest = minimum_spanning_forest(columns(), maximum=maximum)
     forest.save(tmp_path / name)
     found, stated = read_forest(tmp_path / name, np.dtype(np.int64))
     assert np.array_equal(found["edge_id"], forest.edge_ids)
-    assert stated == (None if name == "f.csv" else identity(columns()))
+    assert stated == (None if name == "f.csv" else {**identity(columns()), "maximum": maximum})
     assert mstflow.read(tmp_path / name).num_edges == len(forest.edge_ids)  # still a graph
-    verify(columns(), tmp_path / name)
+    given = maximum if name == "f.csv" else None
+    assert verify(columns(), tmp_path / name, maximum=given).maximum == maximum
+    with pytest.raises(VerificationError):
+        verify(columns(), tmp_path / name, maximum=not maximum)
+
+
+def test_files_of_older_versions_have_minimum_forests(tmp_path):
+    forest = minimum_spanning_forest(columns(), maximum=True)
+    stated = graph_identity(EdgeSource.of(forest.graph))
+    write_columns(tmp_path / "f.npz", {"edge_id": forest.edge_ids}, identity=stated)
+    with pytest.raises(VerificationError):
+        verify(columns(), tmp_path / "f.npz")
+    assert verify(columns(), tmp_path / "f.npz", maximum=True).maximum
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f", "f.parquet"])
