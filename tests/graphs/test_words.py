@@ -93,7 +93,6 @@ def test_lists_of_edges_and_of_columns():
     ("name", "text", "line"),
     [
         ("b.txt", "0 1 5\r1 2 5\r\n", 1),
-        ("a.txt", "0 1 5\n1 2\r 5\n", 2),
         ("a.csv", "u,v,weight\n0,1,5\n1,2,5\r2,3,5\n", 3),
         ("a.gr", "p sp 3 2\na 1 2 5\na 2 3 5\ra 1 3 5\n", 3),
         ("a.graph", "3 2\n2\n1\r3\n2\n", 3),
