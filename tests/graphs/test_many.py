@@ -16,19 +16,6 @@ from mstflow.graphs.disjoint_union import SMALL, batches, small_graphs
 from mstflow.graphs.source import EdgeSource
 
 
-@given(st.lists(edge_lists(), max_size=5), st.booleans(), st.sampled_from(mstflow.backends()))
-def test_forests_are_those_of_single_calls(many, maximum, backend):
-    options = {"maximum": maximum, "backend": backend}
-    found = mstflow.minimum_spanning_forests(many, **options)
-    assert len(found) == len(many)
-    for forest, graph in zip(found, many, strict=True):
-        alone = mstflow.minimum_spanning_forest(graph, **options)
-        assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
-        assert forest.num_vertices == alone.num_vertices
-        assert forest.labels.tolist() == alone.labels.tolist()
-        assert repr(forest.total_weight) == repr(alone.total_weight)
-
-
 @pytest.mark.parametrize("weights", ["i1", "i8", "u8", "f4", "f8"])
 @pytest.mark.parametrize("ids", ["u1", "i4", "i8"])
 def test_graphs_of_many_sizes(ids, weights):
@@ -121,26 +108,27 @@ def test_errors_in_later_runs():
 
 
 @given(
-    st.lists(st.tuples(edge_lists(), st.booleans()), min_size=1, max_size=9),
+    st.lists(st.tuples(edge_lists(), st.booleans()), max_size=5),
     st.booleans(),
+    st.sampled_from(mstflow.backends()),
     st.sampled_from([1, 2, 3]),
 )
-def test_mixed_dtypes_and_forms(many, maximum, threads):
+def test_forests_are_those_of_single_calls(many, maximum, backend, threads):
     """Graphs of any dtype in one run, some of them as columns or without contiguous memory."""
     given = [
         (graph.u, graph.v, np.repeat(graph.weight, 2)[::2]) if is_plain else graph
         for graph, is_plain in many
     ]
-    for number in (1, 4):  # whole batches of columns, and batches of both forms
-        plain = [columns for columns in given if type(columns) is tuple]
-        for graphs in (plain, given * number):
-            found = mstflow.minimum_spanning_forests(
-                graphs, backend="numba", maximum=maximum, threads=threads
-            )
-            for forest, graph in zip(found, graphs, strict=True):
-                alone = mstflow.minimum_spanning_forest(graph, backend="numpy", maximum=maximum)
-                assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
-                assert forest.num_vertices == alone.num_vertices
+    options = {"backend": backend, "maximum": maximum, "threads": threads}
+    plain = [columns for columns in given if type(columns) is tuple]
+    for graphs in (plain, given * 2):
+        found = mstflow.minimum_spanning_forests(graphs, **options)
+        for forest, graph in zip(found, graphs, strict=True):
+            alone = mstflow.minimum_spanning_forest(graph, backend="numpy", maximum=maximum)
+            assert forest.edge_ids.tolist() == alone.edge_ids.tolist()
+            assert forest.num_vertices == alone.num_vertices
+            assert forest.labels.tolist() == alone.labels.tolist()
+            assert repr(forest.total_weight) == repr(alone.total_weight)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
