@@ -18,24 +18,25 @@ COLUMNS_OF_A_MATRIX = "(a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2])"
 
 
 def is_dask(graph: Any) -> bool:
-    """Return whether Dask computes a graph: a table, array, value or future, or several of them.
+    """Return whether Dask computes a graph: a table, array, value or future, or a list of these.
 
     A list of arrays has a column in each.
     """
-    items = _items(graph)
-    return len(items) > 0 and (
-        all(map(_is_array, items)) or all(_is_delayed(item) or _is_table(item) for item in items)
-    )
+    if isinstance(graph, tuple | list):
+        return len(graph) > 0 and (all(map(_is_array, graph)) or all(map(is_dask, graph)))
+    return _is_delayed(graph) or _is_table(graph) or _is_array(graph)
 
 
 def dask_chunks(graph: Any) -> list[tuple[Any, str]]:
     """Return the chunks of a graph that Dask computes, values or futures, with their names."""
-    items = _items(graph)
+    items = graph if isinstance(graph, tuple | list) else [graph]
     if all(map(_is_array, items)):
         chunks = _chunks_of_arrays(items)
         return [(chunk, f"{number} of the arrays") for number, chunk in enumerate(chunks)]
-    parts = [[item] if _is_delayed(item) else item.to_delayed() for item in items]
-    return [(chunk, str(chunk.key)) for part in parts for chunk in part]
+    if items is graph:
+        return [chunk for item in items for chunk in dask_chunks(item)]
+    values = [graph] if _is_delayed(graph) else graph.to_delayed()
+    return [(value, str(value.key)) for value in values]
 
 
 def computed(chunk: Any) -> Any:
@@ -48,10 +49,6 @@ def computed(chunk: Any) -> Any:
     if distributed is not None and (persisted := distributed.futures_of(chunk)):
         return persisted[0].client.compute(chunk).result()
     return chunk.compute(scheduler="synchronous")
-
-
-def _items(graph: Any) -> Sequence[Any]:
-    return graph if isinstance(graph, tuple | list) else (graph,)
 
 
 def _is_delayed(value: Any) -> bool:
