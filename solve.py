@@ -76,7 +76,7 @@ def minimum_spanning_forest(
         Default: `u` and `v`, `source` and `target`, or `src` and `dst`, or the first columns of
         text without a header.
     first_id : int, optional
-        The smallest vertex id of a table or file; it becomes vertex 0. Default: 0.
+        The smallest vertex id; it becomes vertex 0. Default: 0.
     encoding : str, optional
         The encoding of text with names, such as "latin-1". Default: UTF-8.
     maximum : bool

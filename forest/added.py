@@ -15,11 +15,11 @@ import numpy as np
 from ..errors import GraphError
 from ..graphs.adopters import has_nodes
 from ..graphs.edge_list import EdgeList, join_ids
-from ..graphs.file_checks import places_of
 from ..graphs.libraries.tables import is_table
 from ..graphs.names.number import number_graph
 from ..graphs.names.vertex_names import NodeNames, joined_names
 from ..graphs.open import edge_list
+from ..graphs.places.url import places_of
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
 from .edges import equal_exactly
@@ -102,7 +102,10 @@ def extended(
             "because it was solved with weight=None; pass weight=None"
         )
         raise GraphError(message)
-    segments = (*source.segments, ArraySegment(batch.u, batch.v, weight))
+    u, v = batch.u, batch.v
+    if source.first_vertex:  # segments number vertices from here
+        u, v = (ids.astype(np.int64) + source.first_vertex for ids in (u, v))
+    segments = (*source.segments, ArraySegment(u, v, weight))
     whole = replace(source, segments=segments, num_vertices=num_vertices, names=names)
     u, v = join_ids([forest.u, batch.u]), join_ids([forest.v, batch.v])
     weights = np.concatenate([forest.weight, weight])

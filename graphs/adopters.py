@@ -18,20 +18,14 @@ from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .column_names import choose_columns
 from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
-from .file_checks import places_of
-from .libraries import check_no_weights, class_names
+from .libraries import check_no_weights, is_instance
 from .libraries.arrow_tables import arrow_graph
-from .libraries.dask import (
-    COLUMNS_OF_A_MATRIX,
-    chunks_of_arrays,
-    is_array,
-    is_collection,
-    is_delayed,
-)
+from .libraries.dask import COLUMNS_OF_A_MATRIX, dask_chunks, is_dask
 from .libraries.networkx import from_networkx
 from .libraries.pyarrow import pa
 from .libraries.tables import Rows, is_read_once, is_table, tables
 from .names.vertex_names import names_of
+from .places.url import places_of
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
 
@@ -69,7 +63,7 @@ def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
 
 def has_nodes(graph: Any) -> bool:
     """Return whether a graph is of a library that gives names to vertices."""
-    return not {"networkx.Graph", "igraph.Graph"}.isdisjoint(class_names(graph))
+    return is_instance(graph, "networkx.Graph", "igraph.Graph")
 
 
 def _unknown(graph: Any) -> GraphError:
@@ -99,14 +93,16 @@ def _unknown(graph: Any) -> GraphError:
 
 def _is(*names: str) -> Callable[[Any], bool]:
     """Return a function that recognises instances of classes by the names of their classes."""
-    return lambda graph: not set(names).isdisjoint(class_names(graph))
+    return lambda graph: is_instance(graph, *names)
 
 
 _IS_BAG = _is("dask.Bag")
 
 
 def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
-    return chosen_weight(graph.changeable(), weight)
+    if graph.unsigned:  # the caller may have changed the weights in place
+        graph = graph.replaced(unsigned=False)
+    return chosen_weight(graph, weight)
 
 
 def _are_arrays(graph: Any) -> bool:
@@ -208,32 +204,9 @@ def _open_rows(rows: tuple[ColumnNames, Any], name: str) -> ArraySegment:
     return ArraySegment(graph.u, graph.v, graph.weight)
 
 
-def _are_all(recognises: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return a function that recognises an object of a kind, or a sequence of such objects."""
-    return lambda graph: len(_items(graph)) > 0 and all(map(recognises, _items(graph)))
-
-
-def _items(graph: Any) -> Any:
-    return graph if isinstance(graph, tuple | list) else (graph,)
-
-
-def _of_delayed(chunks: Iterable[Any], weight: str | None) -> EdgeSource:
+def _from_dask(graph: Any, weight: str | None) -> EdgeSource:
     opens = partial(_open_chunk, weight=weight)
-    return EdgeSource(tuple(Delayed(chunk, opens, str(chunk.key)) for chunk in chunks))
-
-
-def _from_delayed(graph: Any, weight: str | None) -> EdgeSource:
-    return _of_delayed(_items(graph), weight)
-
-
-def _from_dask_tables(graph: Any, weight: str | None) -> EdgeSource:
-    return _of_delayed((chunk for table in _items(graph) for chunk in table.to_delayed()), weight)
-
-
-def _from_dask_arrays(graph: Any, weight: str | None) -> EdgeSource:
-    opens = partial(_open_chunk, weight=weight)
-    chunks = enumerate(chunks_of_arrays(_items(graph)))
-    return EdgeSource(tuple(Delayed(c, opens, f"{number} of the arrays") for number, c in chunks))
+    return EdgeSource(tuple(Delayed(chunk, opens, name) for chunk, name in dask_chunks(graph)))
 
 
 def _are_chunks(graph: Any) -> bool:
@@ -294,10 +267,8 @@ ADOPTERS = (
     Adopter(lambda graph: isinstance(graph, EdgeList), _from_edge_list),
     Adopter(lambda graph: isinstance(graph, EdgeSource), _from_source, is_streamed=True),
     *_LIBRARIES,
-    Adopter(_are_all(is_delayed), _from_delayed, is_streamed=True),
+    Adopter(is_dask, _from_dask, is_streamed=True),
     Adopter(_are_chunks, _from_chunks, is_streamed=True),
-    Adopter(_are_all(is_collection), _from_dask_tables, is_streamed=True),
-    Adopter(_are_all(is_array), _from_dask_arrays, is_streamed=True),
     Adopter(_is_iterable, _from_chunks, is_streamed=True),
     Adopter(lambda graph: isinstance(graph, tuple | list), _from_sequence),
 )

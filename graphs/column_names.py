@@ -47,9 +47,6 @@ class Chooser:
     weight: Column | None
     ends: Sequence[Any] | None
     _known: set[bool] = field(default_factory=set, init=False, repr=False)
-    _chosen: dict[tuple[str, ...], ColumnNames] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     @property
     def is_by_position(self) -> bool:
@@ -57,14 +54,8 @@ class Chooser:
         return any(isinstance(part, int) for part in columns_in(self.ends))
 
     def __call__(self, names: Sequence[str]) -> ColumnNames:
-        """Choose among the names of all columns; either all tables have weights, or none.
-
-        Positions are those in the whole table, so columns that were chosen before stay chosen.
-        """
-        chosen = self._chosen.get(tuple(sorted(map(str, names))))
-        if chosen is None:
-            chosen = choose_columns(names, self.weight, self.ends)
-            self._chosen[tuple(sorted(map(str, chosen.present)))] = chosen
+        """Choose among the names of all columns; either all tables have weights, or none."""
+        chosen = choose_columns(names, self.weight, self.ends)
         self._known.add(chosen.weight is None)
         if len(self._known) > 1:
             which = "no column" if chosen.weight is None else "a column"

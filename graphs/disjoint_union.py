@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import MstflowError
 from .edge_list import EdgeList, unchecked
-from .file_checks import places_of
 from .open import edge_list
+from .places.url import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .names.vertex_names import VertexNames
-    from .places.url import Place
 
     #: u, v and weight of consecutive edges; the weight None stands for 1 on every edge.
     Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
@@ -105,8 +104,8 @@ class EdgeList:
         """Return the same graph with its columns in host memory."""
         if not self.is_on_device:
             return self
-        columns = map(host_array, (self.u, self.v, self.weight))
-        return EdgeList(*columns, num_vertices=self.num_vertices, names=self.names)
+        u, v, weight = map(host_array, (self.u, self.v, self.weight))
+        return self.replaced(u=u, v=v, weight=weight)
 
     def on(self, num_vertices: int) -> EdgeList:
         """Return the same edges with another number of vertices.
@@ -119,18 +118,10 @@ class EdgeList:
         check_names(self.names, num_vertices)
         if (count := checked_num_vertices(num_vertices)) < self.num_vertices:
             checked(self.u, self.v, self.weight, count)
-        return self._changed(num_vertices=count, counted_in="")
+        return self.replaced(num_vertices=count, counted_in="")
 
-    def of_file(self, path: Place) -> EdgeList:
-        """Return the same graph, marked as read from a file."""
-        return self._changed(files=((str(path), self.num_edges),), counted_in=str(path))
-
-    def changeable(self) -> EdgeList:
-        """Return the same graph without cached facts that a caller could make wrong in place."""
-        return self._changed(unsigned=False) if self.unsigned else self
-
-    def _changed(self, **attributes: Any) -> EdgeList:
-        """Return a copy with these attributes replaced; columns are not checked again."""
+    def replaced(self, **attributes: Any) -> EdgeList:
+        """Return the same graph with other values of attributes, which are not checked."""
         copy = object.__new__(EdgeList)
         copy.__dict__.update(self.__dict__, **attributes)
         return copy
@@ -151,9 +142,9 @@ def unchecked(
 ) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    values = graph.__dict__
-    values["u"], values["v"], values["weight"] = u, v, weight
-    values["num_vertices"], values["names"], values["unsigned"] = num_vertices, None, unsigned
+    # A frozen dataclass refuses assignment.
+    known = {"num_vertices": num_vertices, "names": None, "unsigned": unsigned}
+    graph.__dict__.update(u=u, v=v, weight=weight, **known)
     return graph
 
 
@@ -170,11 +161,7 @@ def checked(
 
     Return arrays, the number of vertices, and whether it is known that no sign bit is set.
     """
-    u, v = checked_column("u", u), checked_column("v", v)
-    if u.dtype.kind not in "iu":
-        u = _require_integers("u", u)
-    if v.dtype.kind not in "iu":
-        v = _require_integers("v", v)
+    u, v = _checked_ids("u", u), _checked_ids("v", v)
     weight = checked_column("weight", ones(u) if weight is None else weight)
     if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
         raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
@@ -206,7 +193,7 @@ def check_names(names: VertexNames | None, num_vertices: int) -> None:
 def chosen_weight(graph: EdgeList, weight: Any) -> EdgeList:
     """Return a graph with its weights, which are called "weight"; without weights for None."""
     check_weight(weight)
-    return graph if weight else graph._changed(weight=ones(graph.u))
+    return graph if weight else graph.replaced(weight=ones(graph.u))
 
 
 def check_weight(weight: Any, owner: str = "the graph") -> None:
@@ -240,7 +227,7 @@ def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:
         num_vertices=largest.num_vertices,
     )
     files = tuple(file for graph in graphs for file in graph.files)
-    return joined._changed(files=files, counted_in=largest.counted_in)
+    return joined.replaced(files=files, counted_in=largest.counted_in)
 
 
 def join_ids(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -304,12 +291,27 @@ def _host_array(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(f"{name} is not an array: {error}") from error
 
 
-def _require_integers(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
-    """Raise an error for ids that are not integers; accept an empty float64 array."""
+def _checked_ids(name: str, values: Any) -> NDArray[Any]:
+    """Return vertex ids as an array of integers; accept an empty array of float64."""
+    array = checked_column(name, values)
+    if array.dtype.kind in "iu":
+        return array
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
     hint = "convert it by astype(int)" if array.dtype.kind in "fb" else "to use names, pass ends="
     raise GraphError(f"{name} must hold integers, not {array.dtype}; {hint}")
+
+
+def renumbered(name: str, values: Any, first_vertex: int, first_edge: int) -> NDArray[Any]:
+    """Subtract the number of the first vertex from ids; messages count edges from `first_edge`."""
+    ids = _checked_ids(name, values)
+    if (is_less := ids < first_vertex).any():
+        place = int(is_less.argmax())
+        raise GraphError(
+            f"edge {first_edge + place}: vertex id {ids[place]} is less than "
+            f"first_id={first_vertex}"
+        )
+    return ids - first_vertex
 
 
 def checked_num_vertices(given: Any) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FileFormatError, OptionError
-from .places.url import Url, is_place, place_of
+from .places.url import Url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 _FREE, _GROWTH = 2**22, 64
 #: A fingerprint samples this number of bytes at this number of offsets.
 _BYTES, _PLACES = 4096, 64
-
-
-def places_of(value: Any) -> list[Place]:
-    """Return a path, a URL or a sequence of these as a list; an empty list for anything else."""
-    items = value if isinstance(value, list | tuple) else [value]
-    if not all(map(is_place, items)):
-        return []
-    if any(isinstance(item, str) and not item for item in items):
-        raise OptionError("a path is empty")
-    return list(map(place_of, items))
 
 
 @contextlib.contextmanager

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, OptionError
-from ..progress import set_listener
+from ..errors import GraphError, GraphWarning, OptionError
 from .adopters import adopt, stream_table
 from .column_names import wanted_columns
 from .edge_list import EdgeList, checked_num_vertices
-from .file_checks import FileState, most_from, places_of
-from .first_id import hint_at_first_id, renumbered
+from .file_checks import file_errors
+from .files import load_files, open_files
 from .formats import parts_of
 from .libraries.tables import is_lazy, is_table
 from .names.number import number_graph
-from .read import check_only_ends, check_same_columns, concatenate_parts, on_vertices, read
-from .segments import ArraySegment, File
+from .places.url import places_of
 from .source import EdgeSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
 
-    from .column_names import Column, Weight
-    from .formats.file_format import Format
-    from .places.folders import Part
-    from .places.url import AnyPlace, Place
+    from .column_names import Column
 
-#: Bytes of an edge in columns of 64 bits.
-_EDGE = 24
+#: Number of edges to search for vertex 0 at once; most graphs have it in the first of these.
+_BLOCK = 2**18
 
 
 def open_graph(
@@ -65,7 +61,9 @@ def open_graph(
     if not isinstance(weight, str | int | None) or isinstance(weight, bool):
         raise OptionError(f"weight must be a name, a position or None, not {weight!r}")
     if ends is not None:
-        check_only_ends(columns, first_id)
+        if columns is not None or first_id:
+            message = "columns= and first_id= are for numbers of vertices, ends= for names"
+            raise OptionError(message)
         options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
         options |= {"encoding": encoding, "format": format, "workers": workers}
         return number_graph(graph, ends, weight, **options)
@@ -77,12 +75,18 @@ def open_graph(
     elif is_streamed:
         opened = open_files(paths, format, wanted, is_bounded=is_bounded)
     else:
-        opened = concatenate_parts(parts_of(paths, format), wanted, hint=first_id is None)
+        files = parts_of(paths, format)
+        opened = load_files(files, wanted)
+        if first_id is None and all(kind.has_columns for _, kind in files):
+            _hint_at_first_id(opened, str(files[0][0].place))
     if first_id is None and isinstance(opened, EdgeList) and is_table(graph):
-        hint_at_first_id(opened, "the table")
-    opened = renumbered(opened, first_id or 0)
+        _hint_at_first_id(opened, "the table")
+    opened = _from_first_id(opened, first_id or 0)
     if isinstance(opened, EdgeList):
-        return opened if num_vertices is None else on_vertices(opened, num_vertices, paths)
+        if num_vertices is None:
+            return opened
+        with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
+            return opened.on(num_vertices)
     if num_vertices is not None:
         count = checked_num_vertices(num_vertices)
         opened = replace(opened, num_vertices=count, counted_in="", is_checked=False)
@@ -99,85 +103,50 @@ def edge_list(
     The arguments are those of `minimum_spanning_forest`. `docs/formats.md` defines the order of the
     edges for each form.
     """
-    if not callable(weight) and (paths := places_of(graph)):
-        return read(paths, num_vertices=num_vertices, weight=weight)
+    if not callable(weight) and places_of(graph):
+        loaded = open_graph(graph, num_vertices, weight)
+        assert isinstance(loaded, EdgeList)
+        return loaded
     loaded = adopt(graph, weight, may_stream=False)
     assert isinstance(loaded, EdgeList)
     return loaded if num_vertices is None else loaded.on(num_vertices)
 
 
-def open_files(
-    paths: Sequence[AnyPlace],
-    format: str | None = None,  # noqa: A002
-    weight: Weight = "weight",
-    *,
-    is_bounded: bool = False,
-) -> EdgeSource:
-    """Return a source of files that together are one graph; edge ids run through all files.
-
-    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded, and all files
-    if their weights differ in dtype. If memory is bounded, other files are read in each scan
-    instead: text and `.bin` in blocks, others as a whole.
-    """
-    parts = parts_of(places_of(list(paths)), format)
-    sources = [_part_source(part, kind, weight, is_bounded) for part, kind in parts]
-    if weight is not None:
-        _check_weights(parts, sources)
-    dtypes = {
-        source.weight_dtype: part.place
-        for source, (part, _) in zip(sources, parts, strict=True)
-        if source is not None and source.weight_dtype is not None and weight is not None
-    }
-    if len(dtypes) > 1 and is_bounded:
-        found = " and ".join(f"{dtype} in {path}" for dtype, path in dtypes.items())
-        message = f"files that are streamed need weights of one dtype; found {found}"
-        raise GraphError(f"{message}; without memory=, mstflow converts them")
-    if len(dtypes) > 1 or all(source is None for source in sources):
-        return EdgeSource.of(concatenate_parts(parts, weight))
-    opened = [
-        source or EdgeSource.of(kind.graph(part, weight))
-        for source, (part, kind) in zip(sources, parts, strict=True)
-    ]
-    if weight is not None:
-        _check_weights(parts, opened)
-    counts = [source.num_vertices or 0 for source in opened]
-    least = max(counts)
-    return EdgeSource(
-        tuple(segment for source in opened for segment in source.segments),
-        None if any(source.num_vertices is None for source in opened) else least,
-        unweighted=weight is None,
-        weight_dtype=next(iter(dtypes), None),
-        least_vertices=least,
-        counted_in=str(parts[counts.index(least)][0].place),
+def _from_first_id(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource:
+    """Return a graph with `first_id` subtracted from all vertex ids."""
+    is_integer = isinstance(first_id, int | np.integer) and not isinstance(first_id, bool)
+    if not is_integer or first_id < 0:
+        raise OptionError(f"first_id must be an integer of at least 0, not {first_id!r}")
+    if not first_id:
+        return graph
+    if graph.names is not None:
+        raise OptionError("first_id= is for vertices with numbers; these have names")
+    source = EdgeSource.of(graph)
+    count = source.num_vertices
+    source = replace(
+        source,
+        first_vertex=source.first_vertex + int(first_id),
+        num_vertices=None if count is None else max(0, count - first_id),
+        least_vertices=max(0, source.least_vertices - first_id),
+        is_checked=False,
     )
-
-
-def _check_weights(
-    parts: Sequence[tuple[Part, Format]], sources: Sequence[EdgeSource | None]
-) -> None:
-    """Check that all files that have been opened have weights, or none."""
-    opened = ((part.place, source) for (part, _), source in zip(parts, sources, strict=True))
-    check_same_columns(
-        (place, [each.is_weighted for each in source.segments if each.num_edges != 0])
-        for place, source in opened
-        if source is not None
-    )
-
-
-def _part_source(part: Part, kind: Format, weight: Weight, is_bounded: bool) -> EdgeSource | None:
-    """Return a file as a source, or None if it must be loaded."""
-    source = kind.source(part, weight, is_bounded=is_bounded)
-    if source is not None or not is_bounded:
+    if isinstance(graph, EdgeSource):
         return source
-    # Without `size`, assume that the columns and the work to read them take all that a file may
-    # expand to.
-    size = most_from(part.place) // 2 if kind.size is None else kind.size(part.place)
-    whole, most = partial(_whole, part=part, kind=kind, weight=weight), -(-size // _EDGE)
-    state = FileState.of(part.place)
-    return EdgeSource((File(part.place, kind.name, whole, state, edges_at_once=most),))
+    joined = EdgeList(*source.columns(), num_vertices=source.num_vertices)
+    return joined.replaced(files=graph.files)
 
 
-def _whole(_: Place, part: Part, kind: Format, weight: Weight) -> Iterator[ArraySegment]:
-    with set_listener(False):  # the scan reports the progress
-        graph = concatenate_parts([(part, kind)], weight)
-    yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
+def _hint_at_first_id(graph: EdgeList, place: str) -> None:
+    """Warn if the vertices of a file or table seem to be numbered from 1."""
+    least = 2
+    for start in range(0, graph.num_edges, _BLOCK):
+        for ids in (graph.u, graph.v):
+            least = min(least, int(ids[start : start + _BLOCK].min()))
+            if least == 0:
+                return
+    if least == 1:
+        message = (
+            f"{place}: vertex ids start at 1, so vertex 0 has no edge; pass first_id=1 if vertices "
+            "are numbered from 1, or first_id=0 to keep it"
+        )
+        warnings.warn(message, GraphWarning, stacklevel=2)

@@ -1,15 +1,14 @@
 """Segments of a source: consecutive edges from one place, read block by block.
 
 There is a class for each kind of place: columns in memory (`ArraySegment`), an iterable of chunks
-(`Chunks`), a chunk that Dask computes (`Delayed`), a file that is read from its beginning (`File`),
-and rows of another segment (`Rows`). Classes for files with direct access are in `formats`.
+(`Chunks`), a chunk that Dask computes (`Delayed`), and a file that is read from its beginning
+(`File`). Classes for files with direct access are in `formats`.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +23,7 @@ from ..runtime.device import host_array, refuse_device
 from ..runtime.identity import identify
 from .edge_list import are_ones, checked_column
 from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
+from .libraries.dask import computed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,13 +71,18 @@ class Segment(ABC):
         """The file of the edges, and the row of the first edge; ("", 0) without a file."""
         return "", 0
 
+    @property
+    def checksums(self) -> tuple[tuple[int, int], ...]:
+        """The number of edges and the checksum of each chunk; empty if there are none."""
+        return ()
+
     @abstractmethod
     def reads(self, size: int) -> Iterator[Read]:
         """Yield functions that read the blocks, in order; usually of at most `size` edges."""
 
+    @abstractmethod
     def slice(self, start: int, stop: int) -> Segment:
         """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
-        return Rows(self, start=start, stop=stop)
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -188,20 +193,69 @@ def column_segment(columns: Any, name: str) -> ArraySegment:
 Adopt = Callable[[Any, str], ArraySegment]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Sequential(Segment):
-    """Base of segments that can only be read from the beginning; their length is unknown."""
+    """Base of segments that can only be read from the beginning.
 
+    `start` and `stop` are a range of the edges. `stop` is None until they are counted.
+    """
+
+    start: int = 0
+    stop: int | None = None
     #: Whether less than the whole segment is loaded at once.
     is_in_blocks = False
-    num_edges: int | None = None
+    #: If the number of edges is unknown, an upper bound on those that are loaded at once.
+    most_edges = 0
     is_direct = False
+
+    @property
+    def num_edges(self) -> int | None:
+        """Number of edges."""
+        return None if self.stop is None else self.stop - self.start
+
+    @property
+    def edges_at_once(self) -> int:
+        """Number of edges that a read loads; 0 if blocks or chunks are read one by one."""
+        return 0 if self.is_in_blocks else max(self.stop or 0, self.most_edges)
 
     @abstractmethod
     def arrays(self) -> Iterator[ArraySegment]:
-        """Yield the edges in order."""
+        """Yield all edges in order."""
+
+    @abstractmethod
+    def identity(self) -> str:
+        """Return a digest that identifies all edges."""
+
+    def slice(self, start: int, stop: int) -> Segment:
+        """Return a range of these edges."""
+        return replace(self, start=self.start + start, stop=self.start + stop)
+
+    def fingerprint(self) -> str:
+        """Return a digest that identifies the edges."""
+        return f"{self.identity()}[{self.start}:{self.stop}]"
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield functions that return views."""
+        """Yield functions that return the edges of the range; read from the beginning.
+
+        After the last chunk, the segment must end: a further chunk would be a change.
+        """
+        if self.stop is None:
+            yield from self.all_reads(size)
+        if not self.stop:
+            return
+        first, in_chunks = 0, sum(count for count, _ in self.checksums)
+        for count, read in self.all_reads(size):
+            low, high = max(self.start - first, 0), min(self.stop - first, count)
+            if low < high:
+                yield high - low, partial(rows_of, read, low, high)
+            first += count
+            if first >= self.stop != in_chunks:
+                return
+        if first < self.stop:
+            raise GraphError(f"the first scan read {self.stop} edges, a later one only {first}")
+
+    def all_reads(self, size: int) -> Iterator[Read]:
+        """Yield functions that return views of all edges."""
         for segment in self.arrays():
             yield from segment.reads(size)
 
@@ -239,7 +293,7 @@ class Chunks(Sequential):
         """Return the name of a chunk, for messages."""
         return f"chunk {self.label or place}"
 
-    def reads(self, size: int) -> Iterator[Read]:
+    def all_reads(self, size: int) -> Iterator[Read]:
         """Yield functions that return views; the first call for a chunk compares its checksum."""
         for place, chunk in enumerate(self.arrays()):
             if not self.checksums:
@@ -255,7 +309,7 @@ class Chunks(Sequential):
             for count, read in chunk.reads(size):
                 yield count, partial(_compared, compare, read)
 
-    def fingerprint(self) -> str:
+    def identity(self) -> str:
         """Return a digest of the checksums, or of all values if there are no checksums yet."""
         if self.checksums:
             return digest(repr(self.checksums).encode())
@@ -289,19 +343,7 @@ class Delayed(Chunks):
 
     def arrays(self) -> Iterator[ArraySegment]:
         """Compute the chunk."""
-        yield self.adopt(_computed(self.chunks), self.name(0))
-
-
-def _computed(chunk: Any) -> Any:
-    """Compute a chunk, on the cluster that holds its data or else in this thread."""
-    distributed = sys.modules.get("distributed")
-    if distributed is not None and isinstance(chunk, distributed.Future):
-        return chunk.result()
-    if not hasattr(type(chunk), "__dask_graph__"):
-        return chunk
-    if distributed is not None and (persisted := distributed.futures_of(chunk)):
-        return persisted[0].client.compute(chunk).result()
-    return chunk.compute(scheduler="synchronous")
+        yield self.adopt(computed(self.chunks), self.name(0))
 
 
 @dataclass(frozen=True)
@@ -315,13 +357,13 @@ class File(Sequential):
     read: Callable[[Place], Iterator[ArraySegment]]
     state: FileState
     is_in_blocks: bool = False
-    edges_at_once: int = 0
+    most_edges: int = 0
     is_weighted: bool = True
 
     @property
     def origin(self) -> tuple[str, int]:
-        """The file, and row 0."""
-        return str(self.path), 0
+        """The file, and the row of the first edge."""
+        return str(self.path), self.start
 
     def arrays(self) -> Iterator[ArraySegment]:
         """Read the file."""
@@ -330,66 +372,9 @@ class File(Sequential):
                 check_state(self.path, self.state)  # check here, because a scan may end early
                 yield block
 
-    def fingerprint(self) -> str:
+    def identity(self) -> str:
         """Return the fingerprint of the file, with the identity of its reader and its options."""
         return f"{file_fingerprint(self.path)} {self.format} {identify(self.read)}"
-
-
-@dataclass(frozen=True)
-class Rows(Range):
-    """Edges of a segment that is read from the beginning, in whole units."""
-
-    segment: Segment
-
-    @property
-    def edges_at_once(self) -> int:
-        """Number of edges that a read loads; 0 if blocks or chunks are read one by one."""
-        is_in_blocks = isinstance(self.segment, Sequential) and self.segment.is_in_blocks
-        return 0 if is_in_blocks else max(self.stop, self.segment.edges_at_once)
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether the segment is direct."""
-        return self.segment.is_direct
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether the segment has weights."""
-        return self.segment.is_weighted
-
-    @property
-    def origin(self) -> tuple[str, int]:
-        """The file of the edges, and the row of the first edge."""
-        file, row = self.segment.origin
-        return file, row + self.start
-
-    @property
-    def checksums(self) -> tuple[tuple[int, int], ...]:
-        """The checksums of the chunks; empty if the segment has no chunks."""
-        return getattr(self.segment, "checksums", ())
-
-    def reads(self, size: int) -> Iterator[Read]:
-        """Yield functions that read the segment from its beginning, without edges before `start`.
-
-        After the last chunk, the segment must end: a further chunk would be a change.
-        """
-        if not self.stop:
-            return
-        first, in_chunks = 0, sum(count for count, _ in self.checksums)
-        for count, read in self.segment.reads(size):
-            low, high = max(self.start - first, 0), min(self.stop - first, count)
-            if low < high:
-                yield high - low, partial(rows_of, read, low, high)
-            first += count
-            if first >= self.stop != in_chunks:
-                return
-        if first >= self.stop:
-            return
-        raise GraphError(f"the first scan read {self.stop} edges, a later one only {first}")
-
-    def fingerprint(self) -> str:
-        """Return the fingerprint of the segment, and the range of rows."""
-        return f"{self.segment.fingerprint()}[{self.start}:{self.stop}]"
 
 
 def rows_of(read: Callable[[], Columns], low: int, high: int) -> Columns:

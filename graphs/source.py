@@ -22,12 +22,12 @@ from ..runtime.device import host_array, is_on_device
 from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
 from ..runtime.team import in_shares
-from .edge_list import checked, join_ids, ones
+from .edge_list import checked, join_ids, ones, renumbered
 from .file_checks import digest
-from .segments import ArraySegment, Chunks, Rows, Sequential, checksum
+from .segments import ArraySegment, Chunks, Sequential, checksum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,6 +60,8 @@ class EdgeSource:
         number that a chunk states if this is larger.
     first_id : int
         Id of the first edge; the ids are consecutive.
+    first_vertex : int
+        The number of vertex 0 in the segments, which is subtracted from all ends.
     unweighted : bool
         Whether to ignore the weights and give every edge the integer weight 1.
     is_checked : bool
@@ -82,6 +84,7 @@ class EdgeSource:
     segments: tuple[Segment, ...]
     num_vertices: int | None = None
     first_id: int = 0
+    first_vertex: int = 0
     unweighted: bool = False
     is_checked: bool = False
     weight_dtype: np.dtype[Any] | None = None
@@ -141,13 +144,18 @@ class EdgeSource:
         return any(map(_is_read_once, self.segments))
 
     @property
+    def only_segment(self) -> Segment | None:
+        """The segment with the same edges, weights and vertices as the graph, if there is one."""
+        is_changed = self.unweighted or self.removed is not None or self.first_vertex
+        return self.segments[0] if len(self.segments) == 1 and not is_changed else None
+
+    @property
     def tiles_leave(self) -> int | None:
         """An upper bound on the edges that remain when the vertices inside `tiles` are joined.
 
         None if the graph is not a grid with all its edges and weights.
         """
-        is_whole = len(self.segments) == 1 and not self.unweighted and self.removed is None
-        return getattr(self.segments[0], "tiles_leave", None) if is_whole else None
+        return getattr(self.only_segment, "tiles_leave", None)
 
     @cached_property
     def is_measured(self) -> bool:
@@ -219,8 +227,11 @@ class EdgeSource:
         """Read and check a segment whose first edge has id `first`; return its sizes."""
         count, largest, dtype, weighted, checksums = 0, 0, None, None, []
         uncounted = replace(self, is_checked=False)
-        for chunk in segment.arrays() if isinstance(segment, Sequential) else (segment,):
-            largest = max(largest, chunk.num_vertices)
+        chunks: Iterable[Segment] = (segment,)
+        if isinstance(segment, Sequential) and segment.stop is None:
+            chunks = segment.arrays()
+        for chunk in chunks:
+            largest = max(largest, chunk.num_vertices - self.first_vertex)
             if chunk.num_edges and not self.unweighted:
                 weighted = _same(first + count, chunk.is_weighted, weighted)
             if isinstance(segment, Chunks) and isinstance(chunk, ArraySegment):
@@ -241,10 +252,10 @@ class EdgeSource:
                 dtype = check_dtype(first, size.weight_dtype, dtype)
             if size.weighted is not None:
                 weighted = _same(first, size.weighted, weighted)
-            if segment.num_edges is None:
+            if isinstance(segment, Sequential) and segment.stop is None:
                 if isinstance(segment, Chunks):
                     segment = replace(segment, checksums=size.checksums)
-                segment = Rows(segment, stop=size.num_edges)
+                segment = replace(segment, stop=size.num_edges)
             segments.append(segment)
             first += size.num_edges
         known = self.num_vertices
@@ -262,15 +273,14 @@ class EdgeSource:
             )
         digests = [segment.fingerprint() for segment in self.segments]
         removed = [] if self.removed is None else [np.ascontiguousarray(self.removed).data]
-        return digest(repr((self.first_id, self.unweighted, digests)).encode(), *removed)
+        facts = self.first_id, self.first_vertex, self.unweighted, digests
+        return digest(repr(facts).encode(), *removed)
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of all edges, in memory."""
-        is_unchanged = self.is_checked and not self.unweighted and self.removed is None
-        if is_unchanged and len(self.segments) == 1:
-            (segment,) = self.segments
-            if isinstance(segment, ArraySegment) and segment.weight is not None:
-                return segment.u, segment.v, segment.weight
+        segment = self.only_segment if self.is_checked else None
+        if isinstance(segment, ArraySegment) and segment.weight is not None:
+            return segment.u, segment.v, segment.weight
         reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
         if len(reads) == 1:
             return reads[0]()
@@ -351,7 +361,7 @@ class EdgeSource:
             row = 0
             for count, read in segment.reads(BLOCK_EDGES):
                 u, v = (host_array(ids).astype(np.int64) for ids in read()[:2])
-                ends = np.maximum(u, v)
+                ends = np.maximum(u, v) - self.first_vertex
                 if int(ends.max(initial=-1)) > largest:
                     at = int(ends.argmax())
                     largest, place = int(ends[at]), _place(segment, row + at, edge + at)
@@ -360,13 +370,12 @@ class EdgeSource:
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the given edges, in one scan; `edge_ids` must be ascending."""
-        if len(self.segments) == 1 and self.is_checked and self.removed is None:
-            segment: Any = self.segments[0]
-            if hasattr(segment, "pairs") and not self.unweighted:  # points need no scan
-                taken: tuple[NDArray[Any], ...] = segment.pairs(
-                    host_array(edge_ids) + (segment.start - self.first_id)
-                )
-                return taken
+        segment: Any = self.only_segment if self.is_checked else None
+        if hasattr(segment, "pairs"):  # points need no scan
+            taken: tuple[NDArray[Any], ...] = segment.pairs(
+                host_array(edge_ids) + (segment.start - self.first_id)
+            )
+            return taken
         blocks = list(self.take_blocks(edge_ids))
         return _joined(blocks or [tuple(column[:0] for column in self.first_columns())])
 
@@ -402,9 +411,12 @@ class EdgeSource:
         if self.unweighted or weight is None:
             weight = ones(u)
         try:
+            if self.first_vertex:
+                u = renumbered("u", u, self.first_vertex, at)
+                v = renumbered("v", v, self.first_vertex, at)
             known = self.num_vertices or 0
             # Chunks with checksums were checked by an earlier scan; later scans compare these.
-            if not self.is_checked and not getattr(segment, "checksums", ()):
+            if not self.is_checked and not segment.checksums:
                 u, v, weight, known, _ = checked(u, v, weight, self.num_vertices, at)
             check_dtype(at, weight.dtype, self.weight_dtype)
         except GraphError as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import GraphError, OptionError
 from ..graphs.file_checks import FileState, digest, with_sample
 from ..graphs.formats.npy import npy_source
-from ..graphs.segments import ArraySegment, Delayed, Rows
+from ..graphs.segments import ArraySegment, Delayed
 from ..graphs.source import Counted, EdgeSource
 from ..graphs.write import write_graph
 from .schedulers.scheduler import Scheduler, add_place
@@ -59,8 +59,8 @@ def _for_others(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
         if not isinstance(segment, ArraySegment):
             segments.append(_elsewhere(segment))
         elif scheduler.input_folder is None:
-            sent = Delayed(scheduler.send(tuple(segment.columns)))
-            segments.append(Rows(sent, stop=segment.num_edges))
+            sent = scheduler.send(tuple(segment.columns))
+            segments.append(Delayed(sent, stop=segment.num_edges))
         else:
             path = Path(scheduler.input_folder, f"input-{source.first_id}-{len(segments)}")
             write_graph(path, EdgeSource((segment,), is_checked=True))
@@ -103,7 +103,7 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
 
 def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
     """Return a digest that identifies the input; a cluster computes digests of Dask's chunks."""
-    is_counted = all(getattr(segment, "checksums", ()) for segment in source.segments)
+    is_counted = all(segment.checksums for segment in source.segments)
     if is_counted or not _computed_elsewhere(source, scheduler):
         return source.fingerprint()
     digests = _of_each_chunk(EdgeSource.fingerprint, source, scheduler)
@@ -149,22 +149,14 @@ def _on_chunk(task: Callable[[EdgeSource], Any], source: EdgeSource, chunk: Any)
 
 def chunks_of(source: EdgeSource) -> list[Any]:
     """Return the Dask collections or futures of a source, or what stands for them, in order."""
-    chunks = []
-    for segment in source.segments:
-        while (inner := getattr(segment, "segment", None)) is not None:
-            segment = inner
-        chunks += [segment.chunks] if isinstance(segment, Delayed) else []
-    return chunks
+    return [segment.chunks for segment in source.segments if isinstance(segment, Delayed)]
 
 
 def with_chunks(source: EdgeSource, chunks: Iterable[Any]) -> EdgeSource:
     """Return a source with other values in place of its chunks."""
     values = iter(chunks)
-
-    def replaced(segment: Any) -> Any:
-        if isinstance(segment, Delayed):
-            return replace(segment, chunks=next(values))
-        inner = getattr(segment, "segment", None)
-        return segment if inner is None else replace(segment, segment=replaced(inner))
-
-    return replace(source, segments=tuple(map(replaced, source.segments)))
+    segments = (
+        replace(segment, chunks=next(values)) if isinstance(segment, Delayed) else segment
+        for segment in source.segments
+    )
+    return replace(source, segments=tuple(segments))

@@ -30,10 +30,10 @@ _POINT, _COORDINATE = 150, 24
 
 def points_of(graph: EdgeSource) -> PointSegment | None:
     """Return the points of a graph of `mstflow.points` with all its edges and weights."""
-    segment = graph.segments[0] if len(graph.segments) == 1 else None
-    if not isinstance(segment, PointSegment) or graph.unweighted or graph.removed is not None:
-        return None
-    return segment if segment.num_edges == segment.num_vertices**2 else None
+    segment = graph.only_segment
+    if isinstance(segment, PointSegment) and segment.num_edges == segment.num_vertices**2:
+        return segment
+    return None
 
 
 def run_on_points(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from os import PathLike, fspath, sep
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError, OptionError
 from ...plugins import Plugin, registered
 from ...progress import set_listener
 from ..file_checks import file_errors
-from ..places.folders import COMPRESSIONS, Part, expanded
+from ..places.folders import Part, expanded, suffix_of
 from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
 from .file_format import Format
-from .foreign import refuse_line, refuse_suffix
+from .foreign import FOREIGN
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
 
@@ -62,24 +62,28 @@ def format_of(path: Place, name: str | None = None) -> Format:
             )
     if name is not None:
         return _named(name)
+    found = _found(path)
+    if found is None:
+        message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
+        raise FileFormatError(message)
+    if found.instead:
+        raise FileFormatError(f"{path}: mstflow does not read {found.name}; {found.instead}")
+    return found
+
+
+def _found(path: Place) -> Format | None:
+    """Return the format of a file or folder by its suffix, otherwise by its content."""
     if path.is_dir():
         return _FOLDER
-    name_of_file = PurePath(path.name)
-    is_compressed = path.suffix.lower() in COMPRESSIONS
-    suffix = (name_of_file.with_suffix("") if is_compressed else name_of_file).suffix.lower()
-    refuse_suffix(path, suffix)
-    known = [kind for kind in _READABLE.values() if suffix in kind.suffixes]
+    suffix = suffix_of(path)
+    known = [kind for kind in (*_READABLE.values(), *FOREIGN) if suffix in kind.suffixes]
     if len(known) == 1:
         return known[0]
     if not known and suffix[1:] in _plugins():
         return _named(suffix[1:])
     sniffed = _sniffed(path)
-    if known:
-        return sniffed if sniffed in known else known[0]
-    if sniffed is None:
-        message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
-        raise FileFormatError(message)
-    return sniffed
+    # Several formats share a suffix, so the content decides between them.
+    return known[0] if known and sniffed not in (*known, *FOREIGN) else sniffed
 
 
 def parts_of(
@@ -119,8 +123,7 @@ def _sniffed(path: Place) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
     with set_listener(False), open_text(path) as file:  # these lines will be read again
         for _, line in file.lines():
-            refuse_line(path, line)
-            for kind in FORMATS:
+            for kind in (*FOREIGN, *FORMATS):
                 if kind.begins and kind.begins(line):
                     return kind
             fields = split_fields(line)

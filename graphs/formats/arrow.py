@@ -36,9 +36,10 @@ def read_arrow(path: Place, weight: str | None = "weight", keys: Keys = ()) -> E
 
 
 def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
-    """Yield the chosen columns as one table."""
+    """Yield the columns, and one table of them."""
     table = with_keys(_table(path), keys)
-    yield table.select(choose(table.column_names).present)
+    chosen = choose(table.column_names)
+    yield chosen, table.select(chosen.present)
 
 
 def _table(path: Place) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...errors import OptionError
+from ...errors import GraphError, OptionError
 from ..edge_list import check_weight, chosen_weight
-from ..file_checks import FileState, unchanged
+from ..file_checks import FileState, file_errors, unchanged
 from .text.blocks import join_blocks, stream_blocks
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..column_names import Weight
+    from ..column_names import Chooser, Weight
     from ..edge_list import EdgeList
     from ..places.folders import Part
     from ..places.url import Place
@@ -63,9 +63,9 @@ class Format:
     #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks.
     blocks: Callable[..., Iterator[Any]] | None = None
     #: Takes a path, a function from the names of all columns to `ColumnNames`, and columns that
-    #: its folders state; yields `pyarrow.Table` objects with the chosen columns. If a format has
-    #: `tables`, its `read`, `blocks` and `stream` also take these columns, after the name of the
-    #: weights.
+    #: its folders state; yields the chosen columns with a `pyarrow.Table` of them. If a format has
+    #: `tables`, its `read`, `blocks` and `stream` also take the columns of folders, after the name
+    #: of the weights.
     tables: Callable[..., Iterator[Any]] | None = None
     #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
     #: memory is bounded, a file without `blocks` and `stream` is read as a whole. The bound must
@@ -81,14 +81,8 @@ class Format:
     #: Whether `write` accepts columns of names; `read_forest` then has the optional argument
     #: `name_type`, their `pyarrow.DataType`.
     holds_names: bool = False
-
-    def options_of_text(self, path: Place, *, encoding: str | None) -> dict[str, Any]:
-        """Return the further options of `tables`, which only text has."""
-        if encoding is None:
-            return {}
-        if self.blocks is None or self.tables is None:
-            raise OptionError(f"{path}: encoding= is for text, not for format {self.name!r}")
-        return {"encoding": encoding}
+    #: What to do with a file of a format that is recognised but not read.
+    instead: str = ""
 
     def graph(self, part: Part, weight: Weight) -> EdgeList:
         """Read a graph with the weights of this name; None stands for weight 1 on every edge.
@@ -103,12 +97,14 @@ class Format:
                 graph = join_blocks(path, self.blocks(path, *options))
             else:
                 raise OptionError(f"{path}: format {self.name!r} can only be written")
-        return (graph if self.has_columns else chosen_weight(graph, weight)).of_file(path)
+        graph = graph if self.has_columns else chosen_weight(graph, weight)
+        return graph.replaced(files=((str(path), graph.num_edges),), counted_in=str(path))
 
     def source(self, part: Part, weight: Weight, *, is_bounded: bool = False) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed.
 
-        If memory is bounded, text is streamed, too: each scan parses it again.
+        Formats without columns keep their weights if `weight` is None. If memory is bounded, text
+        is streamed, too: each scan parses it again.
         """
         path, options = part.place, self._options(part, weight)
         if not self.has_columns:
@@ -117,8 +113,20 @@ class Format:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
             return None
-        source = stream_blocks(path, self.name, partial(self.blocks, **options))
-        return source if self.has_columns else replace(source, unweighted=weight is None)
+        return stream_blocks(path, self.name, partial(self.blocks, **options))
+
+    def named_tables(self, part: Part, choose: Chooser, encoding: str | None) -> Iterator[Any]:
+        """Yield what `tables` does, for vertices with names; only text has an encoding."""
+        path, options = part.place, {} if encoding is None else {"encoding": encoding}
+        if options and (self.blocks is None or self.tables is None):
+            raise OptionError(f"{path}: encoding= is for text, not for format {self.name!r}")
+        if self.tables is None:
+            raise OptionError(
+                f"{path}: format {self.name!r} has no names (ends=); text, CSV, Parquet and Arrow "
+                "have"
+            )
+        with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
+            yield from self.tables(path, choose, part.keys, **options)
 
     def _options(self, part: Part, weight: Weight) -> dict[str, Any]:
         """Return the arguments of `read`, `blocks` and `stream` after the path."""

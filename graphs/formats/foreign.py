@@ -1,65 +1,39 @@
-"""Formats that are refused by name, because libraries read them to graphs or points."""
+"""Formats that are recognised but not read, because libraries read them to graphs or points."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import FileFormatError
+from .file_format import Format
 
-if TYPE_CHECKING:
-    from ..places.url import Place
+_NETWORKX = "read it with networkx or igraph and pass the graph, as in networkx."
 
 
-class _Foreign(NamedTuple):
-    name: str
-    suffixes: tuple[str, ...]
-    #: Matches the start of the first line that is not a comment.
-    start: bytes
-    #: What to do instead.
-    instead: str
+def _foreign(name: str, suffixes: tuple[str, ...], start: bytes, instead: str) -> Format:
+    """Return a format; its first line that is not a comment starts with the pattern `start`."""
+    pattern = re.compile(rb"\s*(" + start + rb")", re.IGNORECASE)
+    begins = pattern.match
+    return Format(name, suffixes, begins=lambda line: begins(line) is not None, instead=instead)
 
 
-_FORMATS = (
-    _Foreign("GML", (".gml",), rb"graph\s*\[|Creator\b", "networkx.read_gml(path)"),
-    _Foreign("GEXF", (".gexf",), rb"<gexf", "networkx.read_gexf(path)"),
-    _Foreign("GraphML", (".graphml",), rb"<", "networkx.read_graphml(path)"),
-    _Foreign("Pajek", (".net", ".paj"), rb"\*(vertices|network)\b", "networkx.read_pajek(path)"),
-    _Foreign("JSON", (".json",), rb"[{\[]", "networkx.node_link_graph(json.load(file))"),
-    _Foreign(
+#: In the order in which a file's content is tried.
+FOREIGN = (
+    _foreign("GML", (".gml",), rb"graph\s*\[|Creator\b", f"{_NETWORKX}read_gml(path)"),
+    _foreign("GEXF", (".gexf",), rb"<gexf", f"{_NETWORKX}read_gexf(path)"),
+    _foreign("GraphML", (".graphml",), rb"<", f"{_NETWORKX}read_graphml(path)"),
+    _foreign("Pajek", (".net", ".paj"), rb"\*(vertices|network)\b", f"{_NETWORKX}read_pajek(path)"),
+    _foreign("JSON", (".json",), rb"[{\[]", f"{_NETWORKX}node_link_graph(json.load(file))"),
+    _foreign(
         "DOT",
         (".dot", ".gv"),
         rb"(strict\s+)?(di)?graph\b[^,;]*\{?\s*$",
-        "networkx.nx_pydot.read_dot(path)",
+        f"{_NETWORKX}nx_pydot.read_dot(path)",
     ),
-    _Foreign(
+    _foreign(
         "TSPLIB",
         (".tsp",),
         rb"(name|type|comment|dimension)\s*:",
-        "mstflow.points of its coordinates",
+        "pass mstflow.points of its coordinates",
     ),
-    _Foreign("LGF", (".lgf",), rb"@(nodes|arcs|edges)\b", "a table of its section @arcs"),
+    _foreign("LGF", (".lgf",), rb"@(nodes|arcs|edges)\b", "pass a table of its section @arcs"),
 )
-
-
-def refuse_suffix(path: Place, suffix: str) -> None:
-    """Raise an error if a suffix is that of a format that is not read."""
-    for kind in _FORMATS:
-        if suffix in kind.suffixes:
-            _refuse(path, kind)
-
-
-def refuse_line(path: Place, line: bytes) -> None:
-    """Raise an error if a file that starts with this line has a format that is not read."""
-    for kind in _FORMATS:
-        if re.match(rb"\s*(" + kind.start + rb")", line, re.IGNORECASE):
-            _refuse(path, kind)
-
-
-def _refuse(path: Place, kind: _Foreign) -> None:
-    how = "read it with networkx or igraph and pass the graph, as in " * (
-        "networkx" in kind.instead
-    )
-    raise FileFormatError(
-        f"{path}: mstflow does not read {kind.name}; {how or 'pass '}{kind.instead}"
-    )

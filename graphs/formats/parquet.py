@@ -25,7 +25,7 @@ from ..libraries.arrow_tables import (
 )
 from ..libraries.pyarrow import pa, parquet
 from ..places.url import Url
-from ..segments import Segment
+from ..segments import Range, rows_of
 from ..source import EdgeSource
 from .file_format import IDENTITY, Format, parse_identity
 
@@ -74,23 +74,22 @@ def row_groups(
         starts = _starts(file)
         chosen = range(file.num_row_groups) if groups is None else groups
         for group, (names, table) in zip(chosen, _read(file, choose, chosen, keys), strict=True):
-            u, v, *rest = (arrow_values(name, table[name], starts[group]) for name in names)
+            u, v, *rest = (arrow_values(name, table[name], starts[group]) for name in names.present)
             yield u, v, rest[0] if rest else None
 
 
 def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
-    """Yield the chosen columns of each row group as a table."""
+    """Yield the columns, and a table of them for each row group."""
     with _opened(path) as file:
-        for _, table in _read(file, choose, range(file.num_row_groups), keys):
-            yield table
+        yield from _read(file, choose, range(file.num_row_groups), keys)
 
 
 def _read(
     file: Any, choose: Choose, groups: Iterable[int], keys: Keys
-) -> Iterator[tuple[list[str], Any]]:
-    """Yield for each row group the names of its chosen columns, and a table with them."""
-    names = choose(keyed_schema(file.schema_arrow, keys).names).present
-    stored = [name for name in names if name in file.schema_arrow.names]
+) -> Iterator[tuple[ColumnNames, Any]]:
+    """Yield for each row group the chosen columns, and a table of them."""
+    names = choose(keyed_schema(file.schema_arrow, keys).names)
+    stored = [name for name in names.present if name in file.schema_arrow.names]
     for group in groups:
         yield names, with_keys(file.read_row_group(group, columns=stored), keys)
 
@@ -104,7 +103,7 @@ def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> E
         dtypes = {name: arrow_dtype(name, schema.field(name).type) for name in names.present}
         ranges, stated = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
     segments = (
-        RowGroup(path, state, group, names, start, stop - start, keys)
+        RowGroup(path, state, group, names, start, stop - start, keys, stop=stop - start)
         for group, (start, stop) in enumerate(ranges)
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
@@ -112,21 +111,22 @@ def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> E
 
 
 @dataclass(frozen=True)
-class RowGroup(Segment):
-    """One row group of a file, which can only be read as a whole."""
+class RowGroup(Range):
+    """Rows of one row group of a file, which can only be read as a whole."""
 
     path: Place
     state: FileState
     group: int
     columns: ColumnNames
+    #: The first row of the row group, and its number of rows.
     first_row: int
-    num_edges: int = 0
+    num_rows: int
     keys: Keys = ()
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that any read loads: all of them."""
-        return self.num_edges
+        """Number of edges that any read loads: all of the row group."""
+        return self.num_rows
 
     @property
     def is_weighted(self) -> bool:
@@ -135,16 +135,17 @@ class RowGroup(Segment):
 
     @property
     def origin(self) -> tuple[str, int]:
-        """The file, and the first row of the row group."""
-        return str(self.path), self.first_row
+        """The file, and the row of the first edge."""
+        return str(self.path), self.first_row + self.start
 
     def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
         """Yield one function, which reads the row group."""
-        yield self.num_edges, self._read
+        yield self.num_edges, partial(rows_of, self._read, self.start, self.stop)
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the file, the row group and the columns."""
-        return f"{file_fingerprint(self.path)}[{self.group}] {self.columns} {self.keys}"
+        """Return the fingerprint of the file, the row group, the columns and the range of rows."""
+        rows = f"{self.group}, {self.start}:{self.stop}"
+        return f"{file_fingerprint(self.path)}[{rows}] {self.columns} {self.keys}"
 
     def _read(self) -> Columns:
         with unchanged(self.path, self.state):

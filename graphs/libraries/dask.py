@@ -1,13 +1,14 @@
-"""Recognise Dask's collections and futures, and divide its arrays into chunks."""
+"""Graphs that Dask computes: their chunks, and the values of these."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import GraphError
-from . import class_names
+from . import is_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,23 +17,55 @@ if TYPE_CHECKING:
 COLUMNS_OF_A_MATRIX = "(a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2])"
 
 
-def is_delayed(value: Any) -> bool:
-    """Return whether an object is a value that Dask computes."""
-    return not {"dask.Delayed", "distributed.Future"}.isdisjoint(class_names(value))
+def is_dask(graph: Any) -> bool:
+    """Return whether Dask computes a graph: a table, array, value or future, or a list of these.
+
+    A list of arrays has a column in each.
+    """
+    if isinstance(graph, tuple | list):
+        return len(graph) > 0 and (all(map(_is_array, graph)) or all(map(is_dask, graph)))
+    return _is_delayed(graph) or _is_table(graph) or _is_array(graph)
 
 
-def is_collection(value: Any) -> bool:
+def dask_chunks(graph: Any) -> list[tuple[Any, str]]:
+    """Return the chunks of a graph that Dask computes, values or futures, with their names."""
+    items = graph if isinstance(graph, tuple | list) else [graph]
+    if all(map(_is_array, items)):
+        chunks = _chunks_of_arrays(items)
+        return [(chunk, f"{number} of the arrays") for number, chunk in enumerate(chunks)]
+    if items is graph:
+        return [chunk for item in items for chunk in dask_chunks(item)]
+    values = [graph] if _is_delayed(graph) else graph.to_delayed()
+    return [(value, str(value.key)) for value in values]
+
+
+def computed(chunk: Any) -> Any:
+    """Compute a chunk, on the cluster that holds its data or else in this thread."""
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(chunk, distributed.Future):
+        return chunk.result()
+    if not hasattr(type(chunk), "__dask_graph__"):
+        return chunk
+    if distributed is not None and (persisted := distributed.futures_of(chunk)):
+        return persisted[0].client.compute(chunk).result()
+    return chunk.compute(scheduler="synchronous")
+
+
+def _is_delayed(value: Any) -> bool:
+    return is_instance(value, "dask.Delayed", "distributed.Future")
+
+
+def _is_table(value: Any) -> bool:
     """Return whether an object is a Dask table, not one of its columns."""
     is_column = getattr(value, "ndim", 2) == 1
     return hasattr(value, "to_delayed") and hasattr(value, "columns") and not is_column
 
 
-def is_array(value: Any) -> bool:
-    """Return whether an object is a Dask array."""
-    return "dask.Array" in class_names(value)
+def _is_array(value: Any) -> bool:
+    return is_instance(value, "dask.Array")
 
 
-def chunks_of_arrays(arrays: Sequence[Any]) -> Iterator[Any]:
+def _chunks_of_arrays(arrays: Sequence[Any]) -> Iterator[Any]:
     """Yield the chunks of two or three arrays, or of one array of two or three columns.
 
     Each is a `dask.delayed` tuple of columns.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import GraphError, MstflowError
-from . import class_names
+from . import class_names, is_instance
 from .pyarrow import pa
 
 if TYPE_CHECKING:
@@ -95,13 +95,13 @@ def is_table(value: Any) -> bool:
 
 def is_lazy(value: Any) -> bool:
     """Return whether the rows of a table are read or computed whenever they are iterated over."""
-    is_whole = isinstance(value, Mapping) or not _IN_MEMORY.isdisjoint(class_names(value))
+    is_whole = isinstance(value, Mapping) or is_instance(value, *_IN_MEMORY)
     return is_table(value) and not is_whole
 
 
 def is_read_once(table: Any) -> bool:
     """Return whether the rows of a lazy table can be iterated over only once."""
-    return "pyarrow.RecordBatchReader" in class_names(table)
+    return is_instance(table, "pyarrow.RecordBatchReader")
 
 
 def tables(value: Any, choose: Choose) -> Iterator[tuple[ColumnNames, Any]]:
@@ -160,7 +160,7 @@ def _way(value: Any) -> _Way | None:
 def _has_stream(value: Any) -> bool:
     # A class has the attribute, too.
     has_stream = hasattr(value, "__arrow_c_stream__") and not isinstance(value, type)
-    return has_stream and _COLUMNS.isdisjoint(class_names(value))
+    return has_stream and not is_instance(value, *_COLUMNS)
 
 
 def _as_table(batch: Any) -> Any:

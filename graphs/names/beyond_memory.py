@@ -32,7 +32,7 @@ from ...runtime.scratch import scratch_folder
 from ...runtime.team import kernel_threads
 from ..formats.npy import npy_source
 from ..libraries.arrow_tables import arrow_dtype, arrow_values
-from ..libraries.pyarrow import kinds, pa, parquet
+from ..libraries.pyarrow import pa, parquet
 from ..source import EdgeSource, check_dtype
 from .pairs import common_type
 from .vertex_names import StoredNames
@@ -286,8 +286,10 @@ def _alike(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
         left, right, *weight = table.columns
         dtype = arrow_dtype("weight", weight[0].type).str if weight else None
         if "names" not in state:
-            state.update(names=_spelt(common_type([left.type, right.type])), weight=dtype)
-        kind = _parsed(state["names"])
+            schema = pa.schema([("name", common_type([left.type, right.type]))])
+            state.update(names=schema.serialize().to_pybytes().hex(), weight=dtype)
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(state["names"])))
+        kind = schema.field("name").type
         common_type([kind, left.type, right.type])
         if dtype is not None:
             check_dtype(first, np.dtype(dtype), np.dtype(state["weight"]))
@@ -296,18 +298,6 @@ def _alike(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
         except pa.ArrowInvalid as error:
             raise GraphError(f"names are not all of type {kind}: {error}") from error
         first += len(table)
-
-
-def _spelt(kind: Any) -> Any:
-    """Return an Arrow type of names as a value that JSON can store."""
-    is_struct = kinds.is_struct(kind)
-    return [[field.name, str(field.type)] for field in kind] if is_struct else str(kind)
-
-
-def _parsed(spelt: Any) -> Any:
-    if isinstance(spelt, str):
-        return pa.type_for_alias(spelt)
-    return pa.struct([(name, pa.type_for_alias(kind)) for name, kind in spelt])
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Codes of names: small integers, by Arrow's dictionary encoding on all threads."""
+"""Numbers of names in memory, by Arrow's dictionary encoding on all threads."""
 
 from __future__ import annotations
 
@@ -9,14 +9,36 @@ import numpy as np
 
 from ...errors import GraphError
 from ...runtime.team import kernel_threads
+from ..edge_list import join_weights
+from ..libraries.arrow_tables import arrow_values
 from ..libraries.pyarrow import kinds, pa
 from .pairs import common_type
 
 if TYPE_CHECKING:
+    from collections.abc import MutableSequence
+
     from numpy.typing import NDArray
 
 #: The strings of an Arrow array have at most this number of bytes, because offsets have 31 bits.
 _MOST_BYTES = 2**31 - 1
+
+
+def numbered(
+    tables: MutableSequence[Any],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any] | None, Any]:
+    """Assign numbers to the names of pairs, in the order of first appearance; drop the pairs.
+
+    Return u, v, the weights if there are any, and the name of each number as a `pyarrow.Array`.
+    """
+    chunks: list[Any] = [chunk for end in "lr" for table in tables for chunk in table[end].chunks]
+    weighted = (table for table in tables if "weight" in table.column_names)
+    weights = [arrow_values("weight", table["weight"]) for table in weighted]
+    tables.clear()
+    codes, values = encoded(chunks)
+    half = len(codes) // 2
+    u, v, order = _by_first_appearance(codes[:half], codes[half:], len(values))
+    del codes
+    return u, v, join_weights(weights) if weights else None, values.take(order)
 
 
 def encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
@@ -63,7 +85,7 @@ def _encoded_structs(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
     return codes, pa.StructArray.from_arrays(values, names)
 
 
-def by_first_appearance(
+def _by_first_appearance(
     u: NDArray[np.int32], v: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """Renumber codes in the order in which they first appear, row by row.

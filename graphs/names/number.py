@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ...errors import OptionError
 from ...progress import report_progress
 from ..column_names import columns_in
-from ..edge_list import EdgeList, join_weights
-from ..file_checks import file_fingerprint, places_of
+from ..edge_list import EdgeList
+from ..file_checks import file_fingerprint
 from ..formats import parts_of
-from ..libraries.arrow_tables import arrow_values
+from ..libraries.dask import is_dask
+from ..places.url import places_of
 from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
-from .codes import by_first_appearance, encoded
-from .on_workers import dask_chunks, number_on_workers
+from .codes import numbered
+from .on_workers import number_on_workers
 from .pairs import named_pairs
 from .vertex_names import VertexNames
 
@@ -55,8 +57,9 @@ def number_graph(
         _check_ends(ends)
     if num_vertices is not None:
         raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
-    if workers is not None and (chunks := dask_chunks(graph)):
-        return number_on_workers(chunks, ends, weight, workers)
+    if workers is not None and is_dask(graph):
+        return number_on_workers(graph, ends, weight, workers)
+    pairs = partial(named_pairs, graph, ends, weight, format, encoding)
     folder = identity = None
     files = places_of(graph)
     if checkpoint is not None and files:
@@ -72,16 +75,15 @@ def number_graph(
         if (known := numbered_before(folder, identity, spill)) is not None:
             return known
         if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:
-            rest = named_pairs(graph, ends, weight, format, encoding, first=done)
-            return number_beyond_memory(rest, memory, folder, identity, spill)
-    pairs = named_pairs(graph, ends, weight, format, encoding)
+            return number_beyond_memory(pairs(done), memory, folder, identity, spill)
+    tables = pairs()
     held, size = deque[Any](), 0
-    for table in pairs:
+    for table in tables:
         held.append(table)
         size += table.nbytes
         if memory is not None and size * spill.growth > memory:
             dropped = (held.popleft() for _ in range(len(held)))
-            return number_beyond_memory(chain(dropped, pairs), memory, folder, identity, spill)
+            return number_beyond_memory(chain(dropped, tables), memory, folder, identity, spill)
     return _number_in_memory(held)
 
 
@@ -99,14 +101,7 @@ def _check_ends(ends: Any) -> None:
 def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     """Return named pairs as an edge list with `names`, and drop the pairs."""
     num_edges = sum(map(len, pairs))
-    chunks: list[Any] = [chunk for end in "lr" for table in pairs for chunk in table[end].chunks]
-    weighted = (table for table in pairs if "weight" in table.column_names)
-    weights = [arrow_values("weight", table["weight"]) for table in weighted]
-    pairs.clear()
     report_progress("number names", 0, 2 * num_edges)
-    codes, values = encoded(chunks)
-    u, v, order = by_first_appearance(codes[:num_edges], codes[num_edges:], len(values))
-    del codes
+    u, v, weight, names = numbered(pairs)
     report_progress("number names", 2 * num_edges, 2 * num_edges)
-    weight = join_weights(weights) if weights else None
-    return EdgeList(u, v, weight, names=VertexNames(values.take(order)))
+    return EdgeList(u, v, weight, names=VertexNames(names))

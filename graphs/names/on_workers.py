@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import GraphError
-from ..edge_list import join_weights
-from ..libraries.arrow_tables import arrow_values
-from ..libraries.dask import is_collection, is_delayed
+from ..libraries.dask import dask_chunks
 from ..libraries.pyarrow import kinds, pa
 from ..segments import Delayed
 from ..source import EdgeSource
-from .codes import by_first_appearance, encoded
+from .codes import encoded, numbered
 from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames
 
@@ -43,20 +41,11 @@ _FACTOR, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _ONE = np.uint64(1)
 
 
-def dask_chunks(graph: Any) -> list[Any]:
-    """Return the chunks of a Dask table, or of a list of tables and values; empty for others."""
-    if is_delayed(graph):
-        return [graph]
-    if is_collection(graph):
-        return list(graph.to_delayed())
-    items = [dask_chunks(item) for item in graph] if isinstance(graph, list | tuple) else []
-    return [chunk for item in items for chunk in item] if all(items) else []
-
-
 def number_on_workers(
-    chunks: Sequence[Any], ends: Sequence[Any] | None, weight: Column | None, scheduler: Any
+    graph: Any, ends: Sequence[Any] | None, weight: Column | None, scheduler: Any
 ) -> EdgeSource:
-    """Return the graph of `named_pairs` as a source; its columns and names stay on the workers."""
+    """Return a graph that Dask computes as a source; columns and names stay on the workers."""
+    chunks = [chunk for chunk, _ in dask_chunks(graph)]
     count = len(chunks)
     places, parts = range(count), range(min(scheduler.workers, _MOST_PARTS))
 
@@ -106,15 +95,14 @@ def number_on_workers(
     )
     stored = [scheduler.keep(row[0]) for row in pick("new_names", counted, range(3, 4))]
     kind = common_type(types) if types else pa.string()
-    return EdgeSource(segments, bounds[-1], names=RemoteNames(stored, bounds, kind))
+    return EdgeSource(segments, bounds[-1], names=RemoteNames(stored, bounds[-1], kind))
 
 
 class RemoteNames(VertexNames):
-    """Names in the memory of workers: a future for each range of vertices."""
+    """Names of `count` vertices in the memory of workers: a future for each range of them."""
 
-    def __init__(self, futures: Sequence[Any], bounds: Sequence[int], kind: Any) -> None:
-        self._futures, self._bounds = futures, bounds
-        self._values, self._type, self._length = None, kind, bounds[-1]
+    def __init__(self, futures: Sequence[Any], count: int, kind: Any) -> None:
+        self._futures, self._values, self._type, self._length = futures, None, kind, count
 
     @property
     def values(self) -> Any:
@@ -135,13 +123,9 @@ def _divide(
         tables = list(named_pairs([chunk], ends, weight))
     except GraphError as error:
         raise GraphError(f"chunk {place}: {error}") from error
-    weighted = [arrow_values("weight", t["weight"]) for t in tables if "weight" in t.column_names]
-    codes, values = encoded([piece for end in "lr" for t in tables for piece in t[end].chunks])
-    half = len(codes) // 2
-    u, v, order = by_first_appearance(codes[:half], codes[half:], len(values))
-    names = values.take(order)
+    u, v, weights, names = numbered(tables)
     part = _parts_of(names, parts)
-    own = (u, v, join_weights(weighted) if weighted else None, part, names)
+    own = (u, v, weights, part, names)
     return own, *(names.filter(pa.array(part == each)) for each in range(parts))
 
 

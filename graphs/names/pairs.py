@@ -11,17 +11,17 @@ import numpy as np
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
 from ..column_names import Chooser, columns_in
-from ..file_checks import FileState, file_errors, places_of, unchanged
 from ..formats import parts_of
 from ..libraries.arrow_tables import arrow_dtype, check_no_nulls, plain_column
-from ..libraries.dask import is_collection, is_delayed
+from ..libraries.dask import computed, dask_chunks, is_dask
 from ..libraries.pyarrow import kinds, pa
 from ..libraries.tables import is_table, tables
+from ..places.url import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..column_names import Column
+    from ..column_names import Column, ColumnNames
 
 
 def named_pairs(
@@ -41,12 +41,11 @@ def named_pairs(
     of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.
     """
     choose, skip = Chooser(weight, ends), first
-    for table in _tables(graph, choose, format, encoding):
+    for (left, right, weights), table in _tables(graph, choose, format, encoding):
         if skip >= len(table):
             skip -= len(table)
             continue
         table, skip = table.slice(skip), 0
-        left, right, weights = choose(table.column_names)
         fields = [*map(_field_name, columns_in(left), columns_in(right), count(1))]
         pairs = {
             end: _joined(fields, [_names(name, table[name], first) for name in columns_in(columns)])
@@ -66,29 +65,20 @@ def _tables(
     choose: Chooser,
     format: str | None,  # noqa: A002
     encoding: str | None,
-) -> Iterator[Any]:
-    """Yield `pyarrow.Table` objects with at least the chosen columns."""
+) -> Iterator[tuple[ColumnNames, Any]]:
+    """Yield the chosen columns, and a `pyarrow.Table` that has them."""
     if places := places_of(graph):
-        for (path, keys), file_format in parts_of(places, format):
-            options = file_format.options_of_text(path, encoding=encoding)
-            if file_format.tables is None:
-                raise OptionError(
-                    f"{path}: format {file_format.name!r} has no names (ends=); text, CSV, Parquet "
-                    "and Arrow have"
-                )
-            with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
-                yield from file_format.tables(path, choose, keys, **options)
-    elif is_delayed(graph):
-        value = graph.compute() if hasattr(graph, "compute") else graph.result()
-        yield from _tables(value, choose, format, encoding)
-    elif is_collection(graph):
-        for chunk in graph.to_delayed():
-            yield from _tables(chunk, choose, format, encoding)
+        for part, kind in parts_of(places, format):
+            yield from kind.named_tables(part, choose, encoding)
+    elif is_dask(graph):
+        for chunk, _ in dask_chunks(graph):
+            yield from _tables(computed(chunk), choose, format, encoding)
     elif is_table(graph):
-        yield from (table for _, table in tables(graph, choose))
+        yield from tables(graph, choose)
     elif _are_columns(graph):
         columns = [pa.array(column) for column in graph]
-        yield pa.table(columns, names=["u", "v", "weight"][: len(columns)])
+        names = ["u", "v", "weight"][: len(columns)]
+        yield choose(names), pa.table(columns, names)
     elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
         for item in graph:
             yield from _tables(item, choose, format, encoding)

@@ -145,7 +145,7 @@ class NodeNames(VertexNames):
         self._nodes, self._length = nodes, len(nodes)
 
     @cached_property
-    def _plain(self) -> Any:
+    def _array(self) -> Any:
         """The nodes as a `pyarrow.Array` of strings or integers; None if they are others."""
         classes = set(map(type, self._nodes))
         if classes <= {str}:
@@ -157,8 +157,8 @@ class NodeNames(VertexNames):
     @cached_property
     def values(self) -> Any:
         """The name of each vertex, as a `pyarrow.Array`."""
-        if self._plain is not None:
-            return self._plain
+        if self._array is not None:
+            return self._array
         texts = dict(zip(map(str, self._nodes), self._nodes, strict=False))
         if len(texts) < len(self):
             node = next(node for node in self._nodes if texts[str(node)] != node)
@@ -180,7 +180,7 @@ class NodeNames(VertexNames):
 
     def columns(self, label: str, vertices: Any, *, as_given: bool = False) -> dict[str, Any]:
         """Return the names of vertices as one column; see `VertexNames.columns`."""
-        if self._plain is not None or not as_given:
+        if self._array is not None or not as_given:
             return super().columns(label, vertices)
         column = np.empty(len(vertices), object)
         column[:] = [self._nodes[vertex] for vertex in vertices.tolist()]

@@ -104,13 +104,13 @@ def _files(place: Place) -> list[Place]:
     kept = [
         file
         for file, size in inside.items()
-        if not _is_skipped(_below(place, file)) and (size != 0 or _kind(file) in _NEVER_EMPTY)
+        if not _is_skipped(_below(place, file)) and (size != 0 or suffix_of(file) in _NEVER_EMPTY)
     ]
     columns = {file.parent for file in kept if file.suffix == ".npy" or file.name == "n.txt"}
     if place in columns:
         return [place]
     others = [file for file in kept if file.parent not in columns]
-    kinds = {_kind(file) for file in others} | ({".npy"} if columns else set())
+    kinds = {suffix_of(file) for file in others} | ({".npy"} if columns else set())
     if not kinds:
         message = "the folder has no columns u.npy and v.npy, and no files such as .parquet"
         raise FileFormatError(f"{place}: {message}")
@@ -145,7 +145,7 @@ def _is_skipped(parts: Sequence[str]) -> bool:
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
 
 
-def _kind(file: Place) -> str:
+def suffix_of(file: Place) -> str:
     """Return the suffix of a file, without that of its compression."""
     name = PurePosixPath(file.name)
     return (name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()

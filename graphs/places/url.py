@@ -75,9 +75,8 @@ class Url:
 
     def stat(self) -> Status:
         """Return the size, and a digest that changes with the file."""
-        with _os_errors():
-            self.filesystem.invalidate_cache(self.path)
-            known = self.filesystem.info(self.path)
+        self._ask("invalidate_cache")
+        known = self._ask("info")
         if known["size"] is None:
             raise OSError("the server does not state its size; download it first")
         shown = repr(sorted((name, known[name]) for name in known.keys() - _IGNORED))
@@ -88,44 +87,41 @@ class Url:
         """Open for reading; if it is not read from start to end, nothing is read ahead."""
         assert mode == "rb"
         options = {} if is_sequential else {"cache_type": "none"}
-        with _os_errors():
-            raw = _File(self, self.filesystem.open(self.path, "rb", **options))
+        raw = _File(self, self._ask("open", mode="rb", **options))
         return io.BufferedReader(raw) if buffering else raw
 
     def read_bytes(self) -> bytes:
         """Return the whole content."""
-        with _os_errors():
-            return bytes(self.filesystem.cat_file(self.path))
+        return bytes(self._ask("cat_file"))
 
     def exists(self) -> bool:
         """Return whether there is such a file or folder."""
-        with _os_errors():
-            return bool(self.filesystem.exists(self.path))
+        return bool(self._ask("exists"))
 
     def is_dir(self) -> bool:
         """Return whether this is a folder; on a web server, whether the URL ends with a slash."""
         if self.is_web:
             return self.path.endswith("/")
-        with _os_errors():
-            return bool(self.filesystem.isdir(self.path))
+        return bool(self._ask("isdir"))
 
     def iterdir(self) -> Iterator[Url]:
         """Yield the files and folders in this folder."""
-        with _os_errors():
-            names = self.filesystem.ls(self.path, detail=False)
-        yield from (Url(self.filesystem, name) for name in names)
+        yield from (Url(self.filesystem, name) for name in self._ask("ls", detail=False))
 
     def files(self) -> Iterator[tuple[Url, int | None]]:
         """Yield the files in this folder, at any depth, with their sizes, as far as known."""
-        with _os_errors():
-            self.filesystem.invalidate_cache(self.path)
-            found = self.filesystem.find(self.path, detail=True)
+        self._ask("invalidate_cache")
+        found = self._ask("find", detail=True)
         yield from ((Url(self.filesystem, name), info["size"]) for name, info in found.items())
 
     def matches(self) -> list[Url]:
         """Return the files and folders that match the pattern of this path."""
+        return [Url(self.filesystem, name) for name in self._ask("glob")]
+
+    def _ask(self, method: str, **options: Any) -> Any:
+        """Call a method of the file system for this path; its errors become OSError."""
         with _os_errors():
-            return [Url(self.filesystem, name) for name in self.filesystem.glob(self.path)]
+            return getattr(self.filesystem, method)(self.path, **options)
 
 
 #: A file or folder, anywhere; and what a caller may pass for it.
@@ -170,7 +166,7 @@ class _File(io.RawIOBase):
             if not self._url.is_web or isinstance(self._file, io.BytesIO):
                 raise
             self._file.close()
-            self._file = io.BytesIO(self._url.filesystem.cat_file(self._url.path))
+            self._file = io.BytesIO(self._url.read_bytes())
             return self._read(size)
 
     def close(self) -> None:
@@ -190,11 +186,6 @@ def _os_errors() -> Iterator[None]:
         raise
     except Exception as error:
         raise OSError(f"{type(error).__name__}: {error}") from error
-
-
-def is_place(value: Any) -> bool:
-    """Return whether an object names a file: text, a path, or a file of fsspec with its system."""
-    return isinstance(value, str | os.PathLike | Url) or _is_of_fsspec(value)
 
 
 def place_of(value: Any) -> Place:
@@ -217,6 +208,16 @@ def place_of(value: Any) -> Place:
         raise OptionError(f"{text}: {error}") from error
     is_local = "file" in filesystem.protocol
     return Path(unquote(path)) if is_local else Url(filesystem, path)
+
+
+def places_of(value: Any) -> list[Place]:
+    """Return a path, a URL or a sequence of these as a list; an empty list for anything else."""
+    items = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(each, str | os.PathLike | Url) or _is_of_fsspec(each) for each in items):
+        return []
+    if any(isinstance(item, str) and not item for item in items):
+        raise OptionError("a path is empty")
+    return list(map(place_of, items))
 
 
 def _is_of_fsspec(value: Any) -> bool:

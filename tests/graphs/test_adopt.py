@@ -143,18 +143,11 @@ def test_tables(library, graph):
     assert found.weight.dtype == ("f4" if is_widened else graph.weight.dtype)
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
-def test_dask_data_frames(partitions):
-    pandas = pytest.importorskip("pandas")
-    from dask import dataframe
-
-    graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
-    frame = pandas.DataFrame(names_of(graph) | {"name": list("abcd")})
-    parts = dataframe.from_pandas(frame, npartitions=partitions)
-    forest = minimum_spanning_forest(parts)
-    assert forest.edge_ids.tolist() == minimum_spanning_forest(graph).edge_ids.tolist()
+def test_dask_data_frames_without_weights():
+    pandas, dataframe = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"u": [0, 1], "v": [1, 2], "length": [3.0, 1.0]})
     with pytest.raises(GraphError, match="no column 'weight' for the weights; found u, v, length"):
-        minimum_spanning_forest(parts.rename(columns={"weight": "length"}))
+        minimum_spanning_forest(dataframe.from_pandas(frame, npartitions=2))
 
 
 def test_decimals_are_exact():
@@ -504,6 +497,26 @@ def test_tables_numbered_from_one():
     assert (forest.num_vertices, forest.u.tolist(), forest.num_components) == (3, [0, 1], 1)
     with pytest.raises(GraphError, match="edge 0: vertex id 1 is less than first_id=2"):
         minimum_spanning_forest(frame, first_id=2)
+
+
+@pytest.mark.parametrize("kind", ["list", "generator", "dask"])
+def test_chunks_numbered_from_one(kind):
+    dask = pytest.importorskip("dask")
+    chunks = [tuple(map(np.array, ([x, x], [x + 1, x + 2], [5, x]))) for x in (1, 2)]
+
+    def solve(first_id):
+        graph = {"list": chunks, "generator": iter(chunks), "dask": map(dask.delayed, chunks)}[kind]
+        graph = graph if kind == "generator" else list(graph)
+        count = 4 if kind == "generator" else None
+        return minimum_spanning_forest(graph, num_vertices=count, first_id=first_id)
+
+    forest = solve(1)
+    assert (forest.edge_ids.tolist(), forest.num_vertices) == ([0, 1, 3], 4)
+    if kind != "generator":  # whose edges cannot be read again
+        added = forest.add(([0], [3], [0]))
+        assert (added.u.tolist(), added.v.tolist()) == ([0, 1, 0], [2, 3, 3])
+    with pytest.raises(GraphError, match="edge 0: vertex id 1 is less than first_id=2"):
+        solve(2)
 
 
 def test_sparse_ids_warn(monkeypatch):

@@ -18,7 +18,8 @@ import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import FileFormatError, GraphError
 from mstflow.graphs.file_checks import FileState
-from mstflow.graphs.open import open_files, open_graph
+from mstflow.graphs.files import open_files
+from mstflow.graphs.open import open_graph
 from mstflow.graphs.segments import checksum
 
 RNG = np.random.default_rng(0)

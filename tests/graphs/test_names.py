@@ -49,6 +49,7 @@ def forms(folder):
     frame = dask.from_pandas(TABLE.to_pandas(), npartitions=2)
     yield frame
     yield frame.to_delayed()
+    yield [frame.to_delayed()[:1], frame.to_delayed()[1]]
     parquet.write_table(TABLE, folder / "pairs.parquet", row_group_size=3)
     yield folder / "pairs.parquet"
     feather.write_feather(TABLE, folder / "pairs.arrow")

@@ -157,7 +157,7 @@ def stopped(monkeypatch, after, done):
 
 def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
     path, folder = tmp_path / "pairs.parquet", tmp_path / "kept"
-    parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path, row_group_size=99)
+    parquet.write_table(made([f"n{i}" for i in range(50)], "f4", 210), path, row_group_size=99)
     held = number_graph(path, ENDS, "weight")
 
     def resumed(after, done):

@@ -57,6 +57,9 @@ class Recorded(Segment):
         self.groups.append(self.group.group)
         return self.group.reads(size)
 
+    def slice(self, start, stop):
+        return replace(self, group=self.group.slice(start, stop))
+
     def fingerprint(self):
         return self.group.fingerprint()
 

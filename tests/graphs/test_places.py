@@ -15,8 +15,8 @@ from pyarrow import feather, parquet
 import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import FileFormatError, GraphError, OptionError
+from mstflow.graphs.files import open_files
 from mstflow.graphs.formats.text.text_file import DECOMPRESSORS
-from mstflow.graphs.open import open_files
 from mstflow.graphs.places.folders import COMPRESSIONS, expanded
 from mstflow.graphs.places.url import Url, place_of
 from mstflow.graphs.source import EdgeSource

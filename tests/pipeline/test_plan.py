@@ -14,7 +14,7 @@ from mstflow.__main__ import main
 from mstflow.commands import plan as command
 from mstflow.commands.shared import terminal
 from mstflow.errors import MemoryBoundError, OptionError
-from mstflow.graphs.open import open_files
+from mstflow.graphs.files import open_files
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
 from mstflow.pipeline.catalogue.names import candidates

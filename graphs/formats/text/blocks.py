@@ -87,8 +87,16 @@ def stream_blocks(path: Place, name: str, read: Callable[[Place], Blocks]) -> Ed
     _check_edges(path, header, count)
     dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
     blocks_again = partial(_blocks, read=read, dtype=dtype)
-    file = File(path, name, blocks_again, state, is_in_blocks=True, is_weighted=bool(kinds))
-    return EdgeSource((file.slice(0, count),), num_vertices)
+    file = File(
+        path,
+        name,
+        blocks_again,
+        state,
+        is_in_blocks=True,
+        is_weighted=bool(kinds),
+        stop=count,
+    )
+    return EdgeSource((file,), num_vertices)
 
 
 def _blocks(

@@ -83,7 +83,7 @@ def csv_tables(
     encoding: str | None = None,
     comments: bytes = b"",
 ) -> Iterator[Any]:
-    """Yield blocks of the chosen columns as tables: names as strings, weights as numbers.
+    """Yield the columns and tables of them, in blocks: names as strings, weights as numbers.
 
     Lines that start with one of the bytes `comments` are skipped.
     """
@@ -112,7 +112,7 @@ def csv_tables(
                     weights = parse_weights(file, table[chosen.weight].combine_chunks(), lines)
                     place = wanted.index(chosen.weight)
                     table = table.set_column(place, chosen.weight, pa.array(weights))
-                yield with_keys(table, keys)
+                yield chosen, with_keys(table, keys)
             number += block.count(b"\n")
 
 

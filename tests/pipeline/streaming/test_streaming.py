@@ -20,7 +20,7 @@ from scanning import scan
 import mstflow
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
-from mstflow.graphs.open import open_files
+from mstflow.graphs.files import open_files
 from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.schedulers.opening import open_scheduler
