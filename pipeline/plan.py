@@ -396,10 +396,11 @@ def _swept(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     is_device = request.device_memory is not None and bound != request.options.bound
     capacity = memory.capacity(bound, _DEVICE_OPTION if is_device else "memory=")
     moved = edges_moved(graph.num_vertices, graph.num_edges, capacity)
-    written = int(moved * memory.stored_edge) + graph.num_vertices * memory.edge_id
-    read = graph.num_edges * (graph.held_edge - 8)
+    kept = int(moved * memory.stored_edge) + graph.num_vertices * memory.edge_id
+    read = graph.num_edges * (graph.held_edge - 8) + kept
+    written = kept + (8 * graph.num_vertices if graph.num_vertices > capacity else 0)
     computing = (graph.num_edges * _DEALT + moved * _MOVED) * 1e-9 / request.scheduler.task_threads
-    seconds = _LOADING + max(computing, (read + 2 * written) / rates.disk)
+    seconds = _LOADING + max(computing, (read + written) / rates.disk)
     disk = (graph.num_edges + min(graph.num_edges, capacity)) * memory.stored_edge
     return replace(
         unbounded,
@@ -407,7 +408,7 @@ def _swept(unbounded: Plan, request: Request, rates: Rates) -> Plan:
         capacity=capacity,
         memory=max(memory.memory(capacity), memory.least_memory),
         least_memory=memory.least_memory,
-        estimate=Estimate(1, read + written, 0, seconds, written, disk),
+        estimate=Estimate(1, read, 0, seconds, written, disk),
     )
 
 
