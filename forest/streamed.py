@@ -9,6 +9,7 @@ import numpy as np
 from ..graphs.formats.edge_table import EdgeTable
 from ..graphs.formats.forest_file import graph_identity
 from ..graphs.names.vertex_names import name_columns
+from ..runtime.device import host_array
 from ..runtime.scratch import release_pages
 from .edges import total_of
 
@@ -34,9 +35,9 @@ def forest_table(
     *ends, weight = (column.dtype for column in graph.first_columns())
     dtypes: dict[str, Any] = {"edge_id": edge_ids.dtype}
     for label, dtype in zip("uv", ends, strict=True):
-        is_large = np.iinfo(dtype).max < (graph.num_vertices or 0) - 1  # in other files
-        known = {label: np.dtype(np.int64) if is_large else dtype}
-        dtypes.update(known if names is None else name_columns(label, names.type))
+        if np.iinfo(dtype).max < (graph.num_vertices or 0) - 1:
+            dtype = np.dtype(np.int64)  # later files may have larger ids than the first
+        dtypes.update({label: dtype} if names is None else name_columns(label, names.type))
     dtypes["weight"] = weight
 
     def read(size: int) -> Iterator[list[Any]]:
@@ -64,6 +65,6 @@ def _blocks(
     start = 0
     for columns in graph.take_blocks(edge_ids, least):
         stop = start + len(columns[0])
-        yield edge_ids[start:stop], *columns
+        yield tuple(map(host_array, (edge_ids[start:stop], *columns)))
         release_pages(edge_ids)
         start = stop

@@ -45,7 +45,7 @@ _LOADING = 0.1
 #: which looks up labels; and to compute a forest, per edge and per vertex.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
 #: Nanoseconds of a thread per edge that a sweep deals to buckets, and per edge that it moves.
-_DEALT, _MOVED = 60.0, 120.0
+_DEALT, _MOVED = 40.0, 55.0
 #: The bound in errors if the device sets it.
 _DEVICE_OPTION = "two thirds of the GPU's free memory: "
 #: The strategies that have one partition.

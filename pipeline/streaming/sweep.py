@@ -156,7 +156,7 @@ class Buckets:
     record : Record, optional
         Saves the state after each range.
     num_files : int
-        One for each range of vertices, and one for each of as many ranges of edge ids as are left.
+        A file for each range of vertices; the others are for ranges of the ids in the forest.
     """
 
     def __init__(

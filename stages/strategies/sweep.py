@@ -87,9 +87,9 @@ def read_forest(buckets: Buckets) -> Index:
 
 
 def _lightest(ops: ArrayModule, edges: Edges, size: int) -> Edges:
-    """Return edges without those that have a lighter edge parallel, if ends from `size` on are one.
+    """Drop edges that have a lighter parallel edge, if all ends from `size` on are one vertex.
 
-    Only edges to this one vertex are compared. Most edges are, and the others are rarely parallel.
+    Only edges to this vertex are compared; parallel edges between others are rare.
     """
     u, v, key, _ = edges
     place = ops.where(v < size, size, u)
