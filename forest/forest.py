@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graphs.formats.forest_file import graph_identity
 from ..graphs.source import EdgeSource
-from ..graphs.write import check_overwrite, source_paths, write_columns
+from ..graphs.write import check_overwrite, source_paths, write_columns, write_table
 from ..pipeline.catalogue.names import algorithm
 from ..primitives import Backend
 from ..progress import set_listener
@@ -19,9 +19,10 @@ from ..runtime.team import kernel_threads
 from . import export
 from .added import extended, numbered_batch
 from .cluster_table import ClusterTable
-from .edges import ForestEdges, total, total_of
+from .edges import ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
 from .queries import component_labels, find_replacements
+from .streamed import forest_table, total_weight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,8 @@ class Forest:
     Attributes
     ----------
     edge_ids : int64 array of length f
-        Ids of the forest's edges (positions in the input), ascending.
+        Ids of the forest's edges (positions in the input), ascending. A read-only array in a file
+        if the strategy is "sweep" and memory does not hold them.
     graph : EdgeList or EdgeSource
         The graph that the forest spans.
     maximum : bool
@@ -139,10 +141,8 @@ class Forest:
     @cached_property
     def total_weight(self) -> int | float:
         """Sum of the weights: exact for integers, correctly rounded to binary64 for floats."""
-        if self.strategy == "sweep" and isinstance(self.graph, EdgeSource):
-            # Memory may not hold the columns of the forest.
-            blocks = (block[2] for block in self.graph.take_blocks(self.edge_ids))
-            return total_of(blocks, self.graph.first_columns()[2].dtype)
+        if self._is_streamed:
+            return total_weight(EdgeSource.of(self.graph), self.edge_ids)
         return total(host_array(self.weight))
 
     def to_host(self) -> Forest:
@@ -177,6 +177,9 @@ class Forest:
         """
         source = EdgeSource.of(self.graph)
         check_overwrite([path], source_paths(source))
+        if self._is_streamed:
+            write_table(path, forest_table(source, self.edge_ids, coordinates))
+            return
         write_columns(
             path,
             self._named_columns() if coordinates is None else self._columns,
@@ -487,8 +490,15 @@ class Forest:
         """
         return export.to_arrow(self._named_columns())
 
+    @property
+    def _is_streamed(self) -> bool:
+        """Whether to read the columns block by block, because memory may not hold them."""
+        return self.strategy == "sweep" and isinstance(self.graph, EdgeSource)
+
     @cached_property
     def _taken(self) -> tuple[NDArray[Any], ...]:
+        if self._is_streamed:
+            EdgeSource.of(self.graph).check_vertices()
         is_known = self.known and self.known[0] is not None
         return self.known if is_known else self.graph.take(self.edge_ids)
 

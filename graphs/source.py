@@ -376,17 +376,26 @@ class EdgeSource:
                 host_array(edge_ids) + (segment.start - self.first_id)
             )
             return taken
-        blocks = list(self.take_blocks(edge_ids))
-        return _joined(blocks or [tuple(column[:0] for column in self.first_columns())])
+        block = next(self.take_blocks(edge_ids, len(edge_ids) or 1), None)
+        return block or tuple(column[:0] for column in self.first_columns())
 
-    def take_blocks(self, edge_ids: NDArray[np.int64]) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Yield what `take` returns, block by block."""
+    def take_blocks(
+        self, edge_ids: NDArray[np.int64], least: int = 1
+    ) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield what `take` returns in blocks, of which all but the last have `least` edges."""
         low, known = 0, host_array(edge_ids)
+        taken: list[tuple[NDArray[Any], ...]] = []
+        held = 0
         for first, count, read in self.blocks():
             high = int(np.searchsorted(known, first + count))
             if low < high:
-                yield tuple(column[edge_ids[low:high] - first] for column in read())
-            low = high
+                taken.append(tuple(column[edge_ids[low:high] - first] for column in read()))
+            held, low = held + high - low, high
+            if held >= least:
+                yield _joined(taken)
+                taken, held = [], 0
+        if held:
+            yield _joined(taken)
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the first edge; empty columns if there are no edges.

@@ -12,6 +12,7 @@ from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module
 from ..progress import has_listener, report_progress
 from ..runtime.device import host_array, is_on_device
+from ..runtime.scratch import is_mapped
 from ..runtime.team import copied
 from ..stages.combine import concatenation
 from .partitions import chunks_of, with_chunks
@@ -206,11 +207,11 @@ class _Run:
 def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArray[np.int64]:
     """Return a sorted copy of the edge ids in the field ``forest`` of a run.
 
-    Ids must be at least `first`, and less than `stop` if it is known.
+    Ids must be at least `first`, and less than `stop` if it is known. Ids in a file are not copied.
     """
     edge_ids = found if is_on_device(found) else np.asarray(found)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
-    if is_set:  # copy the ids, because an array module may reuse the memory
+    if is_set and not is_mapped(edge_ids):  # an array module may reuse the memory
         edge_ids, ascend = copied(edge_ids, np.int64)
         if not ascend:
             edge_ids, is_set = copied(np.sort(edge_ids), np.int64)

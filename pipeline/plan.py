@@ -45,7 +45,7 @@ _LOADING = 0.1
 #: which looks up labels; and to compute a forest, per edge and per vertex.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
 #: Nanoseconds of a thread per edge that a sweep deals to buckets, and per edge that it moves.
-_DEALT, _MOVED = 60.0, 120.0
+_DEALT, _MOVED = 40.0, 55.0
 #: The bound in errors if the device sets it.
 _DEVICE_OPTION = "two thirds of the GPU's free memory: "
 #: The strategies that have one partition.
@@ -397,10 +397,11 @@ def _swept(unbounded: Plan, request: Request, rates: Rates) -> Plan:
     is_device = request.device_memory is not None and bound != request.options.bound
     capacity = memory.capacity(bound, _DEVICE_OPTION if is_device else "memory=")
     moved = edges_moved(graph.num_vertices, graph.num_edges, capacity)
-    written = int(moved * memory.stored_edge) + graph.num_vertices * memory.edge_id
-    read = graph.num_edges * (graph.held_edge - 8)
+    kept = int(moved * memory.stored_edge) + graph.num_vertices * memory.edge_id
+    read = graph.num_edges * (graph.held_edge - 8) + kept
+    written = kept + (8 * graph.num_vertices if graph.num_vertices > capacity else 0)
     computing = (graph.num_edges * _DEALT + moved * _MOVED) * 1e-9 / request.scheduler.task_threads
-    seconds = _LOADING + max(computing, (read + 2 * written) / rates.disk)
+    seconds = _LOADING + max(computing, (read + written) / rates.disk)
     disk = (graph.num_edges + min(graph.num_edges, capacity)) * memory.stored_edge
     return replace(
         unbounded,
@@ -408,7 +409,7 @@ def _swept(unbounded: Plan, request: Request, rates: Rates) -> Plan:
         capacity=capacity,
         memory=max(memory.memory(capacity), memory.least_memory),
         least_memory=memory.least_memory,
-        estimate=Estimate(1, read + written, 0, seconds, written, disk),
+        estimate=Estimate(1, read, 0, seconds, written, disk),
     )
 
 

@@ -1,15 +1,21 @@
-"""Scratch folders: locked while a run uses them. A later run removes those of killed runs."""
+"""Scratch folders, and scratch files that are arrays.
+
+Folders are locked while a run uses them. A later run removes those of killed runs.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import platform
 import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 try:
     import fcntl
@@ -17,7 +23,9 @@ except ModuleNotFoundError:  # Windows: folders of killed runs are not removed
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import DTypeLike, NDArray
 
 _LOCK = "lock"
 
@@ -61,3 +69,33 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             finally:
                 os.close(file)
+
+
+class _ScratchMap(mmap.mmap):
+    """The memory map of a file that only this map uses."""
+
+
+def mapped(
+    blocks: Iterable[NDArray[Any]], length: int, dtype: DTypeLike, folder: str | os.PathLike[str]
+) -> NDArray[Any]:
+    """Write blocks to a file in `folder`; return a read-only array of `length` that maps the file.
+
+    The file has no name. The system removes it when the array is freed, or when the process ends.
+    """
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for block in blocks:
+            file.write(block.data)
+        file.flush()
+        mapping = _ScratchMap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.ndarray(length, dtype, mapping)
+
+
+def is_mapped(array: Any) -> bool:
+    """Return whether an array is the result of `mapped`."""
+    return isinstance(getattr(array, "base", None), _ScratchMap)
+
+
+def release_pages(array: NDArray[Any]) -> None:
+    """Release the memory of an array if it is `mapped`; later accesses read the file again."""
+    if is_mapped(array) and hasattr(mmap, "MADV_DONTNEED"):
+        array.base.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]

@@ -65,8 +65,8 @@ class Sizes:
     copied_to_device: int = 2**23
     #: Vertices, a power of two: those with consecutive ids stay together in the order of a sweep.
     tile: int = 2**10
-    #: Edges that a sweep writes with one checksum, and that a thread moves at once.
-    segment: int = 2**18
+    #: Edges that a thread of a sweep reads, sorts by bucket and writes at once.
+    segment: int = 2**19
     #: Bytes of the labels at a threshold, up to which they stay in memory while a table is written.
     labels_in_memory: int = 2**23
     #: Edges per point whose solution takes as long as the tree of the points.

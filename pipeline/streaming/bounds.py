@@ -283,12 +283,8 @@ class SweepMemory:
         return self.memory(2 * BLOCK_EDGES)
 
     def memory(self, capacity: int) -> int:
-        """Return the bytes of a sweep that holds `capacity` edges.
-
-        At the end, memory holds the ids of the forest as they were stored and as the result.
-        """
-        edges = self._shared + capacity * (self.stored_edge + _SWEPT_EDGE)
-        return max(edges, _SWEEP + self.graph.num_vertices * (self.edge_id + 8))
+        """Return the bytes of a sweep that holds `capacity` edges."""
+        return self._shared + capacity * (self.stored_edge + _SWEPT_EDGE)
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that a sweep may hold; see `ScanMemory.capacity`."""
@@ -302,7 +298,7 @@ class SweepMemory:
 
     @property
     def _shared(self) -> int:
-        """Bytes beside the edges and the result."""
+        """Bytes beside the edges."""
         block = _DEALT_EDGE * BLOCK_EDGES + self.graph.at_once * _READ_EDGE
         tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
         return _SWEEP + self.scheduler.task_threads * block + tiles

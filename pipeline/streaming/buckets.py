@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    #: Edges sorted by bucket: the start of each bucket and the end of the last one, and columns.
-    Dealt = tuple[NDArray[Any], Sequence[NDArray[Any]]]
+    #: Edges by the number of their bucket.
+    Dealt = list[tuple[int, "Segment"]]
 
-#: A range has at most the fourth part of the vertices that memory holds edges. The forest so far
-#: and a block of edges then fit together.
-RANGE_SHARE = 4
+#: The number of vertices of a range, and of the last range, is at most this share of the number of
+#: edges that memory holds. Then the forest so far and a block of edges fit together. The last range
+#: has more, because edges move until it is reached.
+_RANGE_SHARE, _LAST_SHARE = 1 / 4, 1 / 2
+#: The share of the rest for a block. It is held beside its copy in the edges that are joined.
+_BLOCK_SHARE = 0.8
 #: The share of memory that the edges of a range are expected to fill. A bucket may have more.
 _FILLED = 0.8
 #: The number of ranges is at most about this, because a thread writes to all buckets.
@@ -85,7 +89,26 @@ class VertexOrder(NamedTuple):
         ranges = np.repeat(np.arange(self.num_ranges, dtype=np.int32), np.diff(self.starts))
         bucket = ops.gather(ops.asarray(ranges), u >> self.bits)
         ends, *columns = map(ops.to_host, ops.deal(bucket, self.num_ranges, u, v, key, edge_id))
-        return ends, columns
+        return [
+            (bucket, Segment.of([column[start:stop] for column in columns]))
+            for bucket, (start, stop) in enumerate(itertools.pairwise(ends.tolist()))
+            if start < stop
+        ]
+
+    def fits(self, capacity: int, first: int = 0) -> bool:
+        """Return whether the ranges from `first` on fit if memory holds `capacity` edges."""
+        *ranges, last = (np.diff(self.starts[first:]) << self.bits).tolist()
+        largest, tile = max(ranges, default=0), 1 << self.bits
+        are_small = largest <= max(tile, capacity * _RANGE_SHARE)
+        return are_small and last <= max(tile, capacity * _LAST_SHARE)
+
+
+def rows_at_once(capacity: int, num_vertices: int) -> int:
+    """Return the length of the blocks of a bucket that does not fit in memory.
+
+    They are read beside the forest of a range of `num_vertices` vertices.
+    """
+    return int(_BLOCK_SHARE * (capacity - num_vertices))
 
 
 def choose_ranges(num_tiles: int, tile: int, num_edges: int, capacity: int) -> list[int]:
@@ -94,12 +117,13 @@ def choose_ranges(num_tiles: int, tile: int, num_edges: int, capacity: int) -> l
     If k vertices remain, the next one has 2 m / k edges on average, so ranges become shorter. Each
     vertex that was removed took an edge along.
     """
-    starts, left, most = [0], num_tiles, capacity // RANGE_SHARE
-    least = math.log(max(2, num_tiles * tile // most)) / _RANGES
-    while left > max(1, most // tile):
+    starts, left = [0], num_tiles
+    most, last = (int(capacity * share) // tile for share in (_RANGE_SHARE, _LAST_SHARE))
+    least = math.log(max(2, num_tiles / max(1, last))) / _RANGES
+    while left > max(1, last):
         edges = max(num_edges - (num_tiles - left) * tile, left * tile)
         share = max(_FILLED * capacity / (2 * edges), least)
-        left -= max(1, min(int(left * share), most // tile))
+        left -= max(1, min(int(left * share), most))
         starts.append(num_tiles - left)
     return [*starts, num_tiles]
 
@@ -115,10 +139,41 @@ def edges_moved(num_vertices: int, num_edges: int, capacity: int) -> float:
     return moved
 
 
+@contextlib.contextmanager
+def write_errors(folder: Path) -> Iterator[None]:
+    """Return a context in which a failure to write is an OptionError that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise OptionError(
+            f"{folder}: cannot write edges: {error.strerror}; {ANOTHER_FOLDER}"
+        ) from error
+
+
+class Segment(NamedTuple):
+    """Rows of columns as bytes.
+
+    Attributes
+    ----------
+    num_rows : int
+    head, content : bytes
+        This number and a checksum, both of 64 bits; and the columns, one after another.
+    """
+
+    num_rows: int
+    head: bytes
+    content: bytes
+
+    @classmethod
+    def of(cls, columns: Sequence[NDArray[Any]]) -> Segment:
+        """Return columns as a segment."""
+        num_rows, content = len(columns[0]), b"".join(column.data for column in columns)
+        head = np.array([num_rows, zlib.crc32(content)], np.int64)
+        return cls(num_rows, head.tobytes(), content)
+
+
 class SegmentFile:
     """Columns in a file, which is a sequence of segments.
-
-    A segment consists of its length and a checksum, both of 64 bits, and the columns.
 
     Attributes
     ----------
@@ -130,19 +185,12 @@ class SegmentFile:
         self._path, self._dtypes = path, dtypes
         self.count = self.length = 0
 
-    def append(self, columns: Sequence[NDArray[Any]]) -> None:
-        """Append columns, in one segment or more."""
-        try:
-            with self._path.open("ab") as file:
-                for start in range(0, len(columns[0]), sizes().segment):
-                    part = [column[start : start + sizes().segment] for column in columns]
-                    head = np.array([len(part[0]), _sum(part)], np.int64)
-                    self.length += file.write(b"".join(x.data for x in (head, *part)))
-                    self.count += len(part[0])
-        except OSError as error:
-            raise OptionError(
-                f"{self._path.parent}: cannot write edges: {error.strerror}; {ANOTHER_FOLDER}"
-            ) from error
+    def append(self, segment: Segment) -> None:
+        """Append a segment."""
+        with write_errors(self._path.parent), self._path.open("ab") as file:
+            file.writelines((segment.head, segment.content))
+        self.length += len(segment.head) + len(segment.content)
+        self.count += segment.num_rows
 
     def blocks(self, most: int) -> Iterator[list[NDArray[Any]]]:
         """Read the columns in blocks, at least one, of up to `most` rows or of one segment."""

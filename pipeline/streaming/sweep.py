@@ -16,13 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ...graphs.source import BLOCK_EDGES, EdgeSource, as_index, check_dtype
+from ...graphs.source import EdgeSource, as_index, check_dtype
 from ...progress import report_progress
 from ...runtime.host import show_bytes
 from ...runtime.memory import pool
+from ...runtime.scratch import mapped
 from ...runtime.sizes import sizes
 from ...stages.fields import Edges
-from .buckets import ANOTHER_FOLDER, RANGE_SHARE, SegmentFile, VertexOrder, choose_ranges
+from .buckets import (
+    ANOTHER_FOLDER,
+    Segment,
+    SegmentFile,
+    VertexOrder,
+    choose_ranges,
+    rows_at_once,
+    write_errors,
+)
 from .threads import in_order
 
 if TYPE_CHECKING:
@@ -70,7 +79,7 @@ class Sweeper:
         buckets = self._open(record)
         saved = time.perf_counter()
         rest = source.slice(buckets.seen, self.num_edges)
-        size = max(1, min(BLOCK_EDGES, self.capacity // 2))
+        size = max(1, min(sizes().segment, self.capacity // 2))
         calls = (partial(self._deal, buckets.order, block) for block in rest.blocks(size))
         for count, dealt in in_order(calls, self.solver.backend):
             buckets.append(dealt)
@@ -94,26 +103,25 @@ class Sweeper:
         if saved:
             (starts, ends), state = saved
             bits = state["bits"]
-            self._check_ranges(folder, 2**bits, starts[state["range"] :])
         else:
             self._check_disk(folder, sum(dtype.itemsize for dtype in dtypes))
             tiles = max(1, -(-self.num_vertices >> bits))
             starts = np.array(choose_ranges(tiles, 2**bits, self.num_edges, self.capacity))
-            ends, state = np.zeros((len(starts), 2), np.int64), {"seen": 0, "range": 0}
+            files = len(starts) - 1 + max(1, -(-self.num_edges // self.capacity))
+            ends, state = np.zeros((files, 2), np.int64), {"seen": 0, "range": 0}
         order = VertexOrder.of(bits, starts, index)
-        return Buckets(self, order, dtypes, folder, record).restore(ends, state)
-
-    def _check_ranges(self, folder: Path, tile: int, starts: NDArray[np.int64]) -> None:
-        """Check that the ranges of a killed run are not too large for the memory of this one."""
-        if np.diff(starts).max() * tile > max(tile, self.capacity // RANGE_SHARE):
+        if not order.fits(self.capacity, state["range"]):
             raise OptionError(
                 f"{folder.parent}: the run that was killed had more memory; set memory= to as much"
             )
+        return Buckets(self, order, dtypes, folder, record, len(ends)).restore(ends, state)
 
     def _check_disk(self, folder: Path, edge: int) -> None:
-        """Check the free space: a bucket is on disk twice while its edges move."""
+        """Check the free space: a bucket is on disk twice while its edges move.
+
+        The ids of the forest need less space than the edges whose place they take.
+        """
         needed = edge * (self.num_edges + min(self.num_edges, self.capacity))
-        needed += 8 * self.num_vertices
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise OptionError(
@@ -122,7 +130,7 @@ class Sweeper:
             )
 
     def _deal(self, order: VertexOrder, block: Block) -> tuple[int, Dealt]:
-        """Read a block, and sort its edges by their buckets; drop loops."""
+        """Read a block, and sort its edges by their buckets, without loops."""
         first, count, read = block
         ops = self.solver.thread_ops
         u, v, weight = map(ops.asarray, read())
@@ -147,6 +155,8 @@ class Buckets:
     folder : Path
     record : Record, optional
         Saves the state after each range.
+    num_files : int
+        A file for each range of vertices; the others are for ranges of the ids in the forest.
     """
 
     def __init__(
@@ -156,14 +166,18 @@ class Buckets:
         dtypes: Sequence[np.dtype[Any]],
         folder: Path,
         record: Record | None,
+        num_files: int,
     ) -> None:
         self.order, self._sweeper, self._record = order, sweeper, record
         #: The number of edges that were read from the graph.
         self.seen = 0
         self._range = 0
-        self._forest = SegmentFile(folder / "forest", dtypes[-1:])
+        self._folder = folder.parent
         names = (f"bucket-{number}" for number in range(order.num_ranges))
         self._files = [SegmentFile(folder / name, dtypes) for name in names]
+        names = (f"forest-{number}" for number in range(num_files - order.num_ranges))
+        #: The ids of the forest, in a file for each range of ids.
+        self._forest = [SegmentFile(folder / name, dtypes[-1:]) for name in names]
         #: The bucket that was last read, if it was read in one block.
         self._block: Edges | None = None
 
@@ -194,8 +208,7 @@ class Buckets:
             return
         bucket, capacity = self._files[self._range], self._sweeper.capacity
         is_whole = bucket.count <= capacity
-        # The forest so far and a block fit in memory twice, while they are concatenated.
-        most = bucket.count if is_whole else (capacity - self.num_vertices) // 2
+        most = bucket.count if is_whole else rows_at_once(capacity, self.num_vertices)
         for columns in bucket.blocks(most):
             for ends in columns[:2]:
                 ends -= self.first_vertex
@@ -231,24 +244,38 @@ class Buckets:
 
     def append(self, dealt: Dealt) -> None:
         """Write edges to their buckets."""
-        ends, columns = dealt
-        for bucket, count in enumerate(np.diff(ends).tolist()):
-            if count:
-                rows = slice(int(ends[bucket]), int(ends[bucket]) + count)
-                self._files[bucket].append([column[rows] for column in columns])
+        for bucket, segment in dealt:
+            self._files[bucket].append(segment)
 
     def add_to_forest(self, edge_ids: NDArray[Any]) -> None:
         """Write the ids of edges in the forest."""
-        self._forest.append([edge_ids])
+        edge_ids, parts = np.sort(edge_ids), len(self._forest)
+        firsts = [self._sweeper.num_edges * part // parts for part in range(1, parts)]
+        cuts = np.searchsorted(edge_ids, firsts)
+        for file, ids in zip(self._forest, np.split(edge_ids, cuts), strict=True):
+            if len(ids):
+                file.append(Segment.of([ids]))
 
-    def forest_ids(self) -> NDArray[Any]:
-        """Return the ids of the edges in the forest, in ascending order; free the last bucket."""
+    def forest_ids(self) -> NDArray[np.int64]:
+        """Return the ids of the edges in the forest, in ascending order; free the last bucket.
+
+        They are in a file if there are more than memory holds edges.
+        """
         self._block = None
         pool().trim()  # the ids need larger blocks than those that the ranges have freed
-        ((ids,),) = self._forest.blocks(self._forest.count)
+        count = sum(file.count for file in self._forest)
+        parts = map(self._sorted_ids, self._forest)
+        if count <= self._sweeper.capacity:
+            return np.concatenate(list(parts))
+        with write_errors(self._folder):
+            return mapped(parts, count, np.int64, self._folder)
+
+    def _sorted_ids(self, file: SegmentFile) -> NDArray[np.int64]:
+        """Read the ids of a range; there are at most as many as memory holds edges."""
+        ((ids,),) = file.blocks(file.count)
         ids.sort()
-        first = self._sweeper.first_edge
-        return np.add(ids, first, dtype=np.int64) if first else ids
+        edge_ids: NDArray[np.int64] = np.add(ids, self._sweeper.first_edge, dtype=np.int64)
+        return edge_ids
 
     def save(self) -> None:
         """Save the state, if there is a record."""
@@ -266,4 +293,4 @@ class Buckets:
 
     @property
     def _all_files(self) -> list[SegmentFile]:
-        return [*self._files, self._forest]
+        return [*self._files, *self._forest]

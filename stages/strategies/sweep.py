@@ -43,7 +43,10 @@ def join_range(ops: ArrayModule, buckets: Buckets) -> Edges:
     """
     size, joined = buckets.num_vertices, None
     for block in buckets.blocks(ops):
-        edges = block if joined is None else _concatenated(ops, joined, block)
+        edges = block if buckets.is_last else _lightest(ops, block, size)
+        if joined is not None:
+            edges = _concatenated(ops, joined, edges)
+        joined = None  # free it before the next one is found
         joined = _forest_of(ops, edges, size, buckets.id_bits)
     assert joined is not None  # there is at least one block
     buckets.add_to_forest(ops.to_host(joined.edge_id))
@@ -78,9 +81,20 @@ def hand_over(buckets: Buckets, hooks: Index) -> Buckets:
 
 
 @stage(writes="forest")
-def read_forest(ops: ArrayModule, buckets: Buckets) -> Index:
+def read_forest(buckets: Buckets) -> Index:
     """Return the ids of all edges that joined vertices, in ascending order."""
-    return ops.asarray(buckets.forest_ids())
+    return buckets.forest_ids()
+
+
+def _lightest(ops: ArrayModule, edges: Edges, size: int) -> Edges:
+    """Drop edges that have a lighter parallel edge, if all ends from `size` on are one vertex.
+
+    Only edges to this vertex are compared; parallel edges between others are rare.
+    """
+    u, v, key, _ = edges
+    place = ops.where(v < size, size, u)
+    least = ops.scatter_reduce(place, key, size + 1, "min", ops.largest(key.dtype))
+    return Edges(*ops.compact((v < size) | (key == ops.gather(least, u)), *edges))
 
 
 def _forest_of(ops: ArrayModule, edges: Edges, size: int, id_bits: int) -> Edges:

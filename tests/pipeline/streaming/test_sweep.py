@@ -1,6 +1,12 @@
 """Sweeps remove the vertices of a graph in ranges; tests make buckets of a few vertices."""
 
+import itertools
 import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +16,7 @@ from hypothesis import strategies as st
 import mstflow
 from graph_strategies import WEIGHT_DTYPES, edge_lists, union_of_many
 from mstflow import EdgeList, algorithm, backends
-from mstflow.errors import FileFormatError, MemoryBoundError, OptionError
+from mstflow.errors import FileFormatError, MemoryBoundError, OptionError, OutOfMemoryError
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.names import candidates
 from mstflow.pipeline.catalogue.strategies import from_columns, strategy_flow
@@ -19,7 +25,12 @@ from mstflow.pipeline.options import Options
 from mstflow.pipeline.plan import Request, plan
 from mstflow.pipeline.schedulers.scheduler import Inline, Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory, SweepMemory
-from mstflow.pipeline.streaming.buckets import VertexOrder, choose_ranges, edges_moved
+from mstflow.pipeline.streaming.buckets import (
+    VertexOrder,
+    choose_ranges,
+    edges_moved,
+    rows_at_once,
+)
 from mstflow.pipeline.streaming.checkpoint import Record
 from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.pipeline.streaming.solver import Solver
@@ -27,6 +38,7 @@ from mstflow.pipeline.streaming.sweep import Buckets, Sweeper
 from mstflow.primitives import Backend, array_module
 from mstflow.progress import set_listener
 from mstflow.runtime.device import host_array
+from mstflow.runtime.scratch import is_mapped, mapped, release_pages
 from mstflow.runtime.sizes import tuned
 from oracle import kruskal
 
@@ -111,7 +123,8 @@ def test_graphs_of_every_shape(backend, name, tmp_path):
         folder.mkdir()
         found, _ = sweep(graph, folder, capacity, backend=backend, tile=tile, segment=50)
         assert np.array_equal(found, expected)
-        assert len(os.listdir(folder)) <= 2  # the last bucket, and the ids of the forest
+        names = os.listdir(folder)
+        assert sum(name.startswith("bucket") for name in names) <= 1  # the last one
 
 
 class InterruptedOnPurposeError(KeyboardInterrupt):
@@ -205,15 +218,19 @@ def test_an_order_is_a_permutation(vertices):
 def test_ranges_are_small_enough(tiles, tile, edges, capacity):
     starts = choose_ranges(tiles, tile, edges, capacity)
     assert (starts[0], starts[-1]) == (0, tiles)
-    assert max(np.diff(starts)) * tile <= max(tile, capacity // 4)
-    assert min(np.diff(starts)) > 0
+    order = VertexOrder.of(tile.bit_length() - 1, np.array(starts), np.dtype(np.int32))
+    assert order.fits(capacity)
+    *_, last = ranges = np.diff(starts)
+    assert max(ranges) * tile <= max(tile, capacity // 2)
+    assert rows_at_once(capacity, last * tile) + last * tile <= max(capacity, tile)
+    assert min(ranges) > 0
 
 
 def test_a_plan_states_how_many_edges_move(tmp_path, monkeypatch):
     append, moved = Buckets.append, []
 
     def count(self, dealt):
-        moved.append(len(dealt[1][0]))
+        moved.append(sum(segment.num_rows for _, segment in dealt))
         append(self, dealt)
 
     monkeypatch.setattr(Buckets, "append", count)
@@ -278,12 +295,156 @@ def test_a_checkpoint_of_a_call(tmp_path):
         mstflow.minimum_spanning_forest(graph, maximum=True, **options)
 
 
-@pytest.mark.parametrize("dtype", ["i4", "f4"])
-def test_the_weight_of_a_forest_is_summed_in_blocks(dtype, tmp_path):
-    graph = random_graph(60, 300, 20, dtype)
+# A forest that memory may not hold.
+
+
+def chunks(graph):
+    """Return the columns of a graph in chunks, which are read one by one."""
+    columns = graph.u, graph.v, graph.weight
+    return list(zip(*(np.array_split(column, 20) for column in columns), strict=True))
+
+
+def save_columns(graph, folder):
+    folder.mkdir()
     for name, column in zip("uvw", (graph.u, graph.v, graph.weight), strict=True):
-        np.save(tmp_path / f"{name}.npy", column)
-    forest = mstflow.minimum_spanning_forest(tmp_path, strategy="sweep")
+        np.save(folder / f"{name}.npy", column)
+    return folder
+
+
+@pytest.fixture
+def small_memory(monkeypatch):
+    """Memory holds 64 edges."""
+    monkeypatch.setattr(SweepMemory, "capacity", lambda *_: 64)
+    with tuned(tile=1, segment=50):
+        yield
+
+
+@pytest.fixture
+def beyond(small_memory, tmp_path, monkeypatch):
+    """A graph, and its forest, whose ids do not fit in memory."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    graph = random_graph(300, 900, 50, np.float32)
+    forest = mstflow.minimum_spanning_forest(chunks(graph), num_vertices=300, strategy="sweep")
+    assert not os.listdir(scratch)  # the file of the ids has no name
+    return graph, forest
+
+
+def test_ids_that_exceed_memory_are_in_a_file(beyond):
+    graph, forest = beyond
+    assert is_mapped(forest.edge_ids)
+    assert forest.edge_ids.dtype == np.int64
+    assert not forest.edge_ids.flags.writeable
+    assert np.array_equal(forest.edge_ids, kruskal(graph))
+    release_pages(forest.edge_ids)
+    release_pages(kruskal(graph))  # any other array stays as it is
+    again = pickle.loads(pickle.dumps(forest.edge_ids))
+    assert np.array_equal(again, kruskal(graph))
+    assert not is_mapped(again)
+    assert mstflow.verify(graph, forest).num_forest_edges == len(again)
+
+
+def test_a_file_of_ids_is_removed_with_the_array(tmp_path):
+    def space():
+        return os.statvfs(tmp_path).f_bfree
+
+    numbers = np.arange(2**22)
+    before, array = space(), mapped([numbers[:9], numbers[9:]], len(numbers), np.int64, tmp_path)
+    assert np.array_equal(array, numbers)
+    assert space() < before
+    assert not os.listdir(tmp_path)
+    view = array[5:]
+    del array
+    assert np.array_equal(view, numbers[5:])
+
+
+@pytest.mark.parametrize("suffix", ["", ".npz", ".parquet", ".csv", ".gr", ".mtx", ".geojson"])
+def test_a_forest_is_saved_in_blocks(suffix, beyond, tmp_path):
+    graph, forest = beyond
+    places = np.random.default_rng(0).random((300, 2)) if suffix == ".geojson" else None
+    whole = mstflow.minimum_spanning_forest(graph)
+    for name, saved in (("blocks", forest), ("whole", whole)):
+        saved.save(tmp_path / f"{name}{suffix}", coordinates=places)
+    assert "_taken" not in vars(forest)
+    blocks, whole = (tmp_path / f"{name}{suffix}" for name in ("blocks", "whole"))
+    if suffix in ("", ".npz", ".parquet"):
+        assert set(mstflow.verify(graph, blocks).compared) == {"u", "v", "weight"}
+    else:
+        assert blocks.read_text() == whole.read_text()
+
+
+def test_files_with_two_dtypes_of_ends(small_memory, tmp_path):
+    """Ends of the second file do not fit in the dtype of the first."""
+    graph = random_graph(300, 900, 50)
+    first = EdgeList(graph.u[:9].astype("u1") // 2, graph.v[:9].astype("u1"), graph.weight[:9])
+    second = EdgeList(graph.u, graph.v, graph.weight)
+    parts = [save_columns(part, tmp_path / str(at)) for at, part in enumerate((first, second))]
+    forest = mstflow.minimum_spanning_forest(parts, strategy="sweep")
+    forest.save(tmp_path / "forest")
+    assert mstflow.verify(parts, tmp_path / "forest").compared == ("u", "v", "weight")
+
+
+def test_named_vertices_are_saved_in_blocks(small_memory, tmp_path):
+    graph = random_graph(300, 900, 50)
+    table = tmp_path / "graph.csv"
+    rows = zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True)
+    table.write_text("u,v,weight\n" + "".join(f"n{u},n{v},{w}\n" for u, v, w in rows))
+    forest = mstflow.minimum_spanning_forest(table, ends=("u", "v"), strategy="sweep")
+    forest.save(tmp_path / "forest.csv")
+    assert mstflow.verify(table, tmp_path / "forest.csv", ends=("u", "v")).compared[-1] == "weight"
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4"])
+def test_the_weight_of_a_forest_is_summed_in_blocks(dtype, small_memory):
+    graph = random_graph(60, 300, 20, dtype)
+    forest = mstflow.minimum_spanning_forest(chunks(graph), num_vertices=60, strategy="sweep")
     assert forest.total_weight == graph.weight[kruskal(graph)].sum()
     assert "_taken" not in vars(forest)
     assert np.array_equal(forest.weight, graph.weight[kruskal(graph)])
+
+
+def test_arrays_over_the_vertices_need_memory(tmp_path, monkeypatch):
+    graph, size = chunks(random_graph(300, 900)), 3 * 10**7
+    forest = mstflow.minimum_spanning_forest(graph, num_vertices=size, strategy="sweep")
+    monkeypatch.setattr("mstflow.graphs.source.available_bytes", lambda: 10**9)
+    for name in ("u", "labels"):
+        with pytest.raises(OutOfMemoryError, match="for 30,000,000 vertices"):
+            getattr(forest, name)
+    forest.save(tmp_path / "forest")
+    assert forest.num_components == size - len(np.load(tmp_path / "forest" / "edge_id.npy"))
+
+
+SOLVE = """
+import sys
+import mstflow
+from mstflow.pipeline.streaming.bounds import SweepMemory
+from mstflow.runtime.sizes import tuned
+
+graph, kept, output = sys.argv[1:]
+SweepMemory.capacity = lambda *_: 400
+with tuned(tile=1, segment=200):
+    forest = mstflow.minimum_spanning_forest(
+        graph, strategy="sweep", checkpoint=kept, progress=lambda *step: print(*step, flush=True)
+    )
+forest.save(output)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_sweep_that_is_killed_at_random_moments_resumes(tmp_path):
+    graph, random = random_graph(2000, 6000, 50), np.random.default_rng(1)
+    folder, output = save_columns(graph, tmp_path / "graph"), tmp_path / "forest.npz"
+    command = [sys.executable, "-c", SOLVE, str(folder), str(tmp_path / "kept"), str(output)]
+    removed = []
+    for _ in range(6):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            lines = list(itertools.islice(process.stdout, int(random.integers(10, 50))))
+            time.sleep(random.random() * 0.004)  # in the middle of a range
+            process.kill()
+        steps = (line.rsplit(maxsplit=2) for line in lines)
+        removed += [int(done) for step, done, _ in steps if step == "remove vertices"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    assert len(removed) > 20
+    assert removed == sorted(set(removed))  # each run continues where the last one was killed
+    assert np.array_equal(np.load(output)["edge_id"], kruskal(graph))

@@ -1,0 +1,70 @@
+"""The columns of a forest that memory may not hold, read from the graph block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graphs.formats.edge_table import EdgeTable
+from ..graphs.formats.forest_file import graph_identity
+from ..graphs.names.vertex_names import name_columns
+from ..runtime.device import host_array
+from ..runtime.scratch import release_pages
+from .edges import total_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..graphs.source import EdgeSource
+
+
+def total_weight(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> int | float:
+    """Return the exact sum of the weights of the given edges; see `edges.total`."""
+    blocks = (weight for *_, weight in _blocks(graph, edge_ids, 1))
+    return total_of(blocks, graph.first_columns()[2].dtype)
+
+
+def forest_table(
+    graph: EdgeSource, edge_ids: NDArray[np.int64], coordinates: ArrayLike | None
+) -> EdgeTable:
+    """Return the columns of a forest, to be written; with names of vertices or `coordinates`."""
+    names = graph.names if coordinates is None else None
+    *ends, weight = (column.dtype for column in graph.first_columns())
+    dtypes: dict[str, Any] = {"edge_id": edge_ids.dtype}
+    for label, dtype in zip("uv", ends, strict=True):
+        if np.iinfo(dtype).max < (graph.num_vertices or 0) - 1:
+            dtype = np.dtype(np.int64)  # later files may have larger ids than the first
+        dtypes.update({label: dtype} if names is None else name_columns(label, names.type))
+    dtypes["weight"] = weight
+
+    def read(size: int) -> Iterator[list[Any]]:
+        for ids, u, v, weights in _blocks(graph, edge_ids, size):
+            if names is None:
+                yield [ids, u.astype(dtypes["u"]), v.astype(dtypes["v"]), weights]
+            else:
+                named = {**names.columns("u", u), **names.columns("v", v)}
+                yield [ids, *named.values(), weights]
+
+    return EdgeTable(
+        dtypes,
+        len(edge_ids),
+        graph.num_vertices,
+        read,
+        identity=graph_identity(graph),
+        coordinates=coordinates,
+    )
+
+
+def _blocks(
+    graph: EdgeSource, edge_ids: NDArray[np.int64], least: int
+) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Yield ids, ends and weights of consecutive edges; all blocks but the last have `least`."""
+    start = 0
+    for columns in graph.take_blocks(edge_ids, least):
+        stop = start + len(columns[0])
+        yield tuple(map(host_array, (edge_ids[start:stop], *columns)))
+        release_pages(edge_ids)
+        start = stop
