@@ -34,12 +34,8 @@ def identify(value: Any) -> str:
     The digest of a function covers its code, its defaults, the values of its closure and the
     globals that it reads; and the same of each function and class among these. Code of installed
     packages is identified by its name, and a module of the caller by the text of all of the
-    caller's modules that it uses.
-
-    Raises
-    ------
-    OptionError
-        If the value holds an object whose state cannot be read, such as an open file.
+    caller's modules that it uses. A value with an object whose state cannot be read, such as an
+    open file, is an error.
     """
     return _digest(repr(_Description().of(value)).encode())
 

@@ -92,23 +92,7 @@ def open_checkpoint(
     """
     path = Path(folder)
     identity = {"version": str(sys.modules[_PACKAGE].__version__), **identity}
-    try:
-        if not path.parent.is_dir():
-            raise OptionError(f"{path}: the folder {path.parent} does not exist")
-        path.mkdir(exist_ok=True)
-        draft = path / f"{_IDENTITY}.draft"
-        if {other.name for other in path.iterdir()} <= {draft.name, FOLDER}:
-            draft.write_text(json.dumps(identity))
-            draft.replace(path / _IDENTITY)
-        known = dict(json.loads((path / _IDENTITY).read_text()))
-        for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # drafts of a killed run
-            draft.unlink()
-    except FileNotFoundError as error:
-        raise OptionError(f"{path}: the folder is not empty, and is not a checkpoint") from error
-    except OptionError:
-        raise
-    except (OSError, TypeError, ValueError) as error:
-        raise OptionError(f"{path}: cannot create a checkpoint: {error}") from error
+    known = _begun(path, identity)
     differ = [name for name in identity if known.get(name) != identity[name]]
     if differ:
         raise OptionError(
@@ -117,6 +101,27 @@ def open_checkpoint(
         )
     records = path.absolute()
     return lambda task: Record(str(records / f"{task}.npz"))
+
+
+def _begun(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
+    """Return the identity that a folder stores; store it first if the folder is new."""
+    try:
+        if not path.parent.is_dir():
+            raise OptionError(f"{path}: the folder {path.parent} does not exist")
+        path.mkdir(exist_ok=True)
+        draft = path / f"{_IDENTITY}.draft"
+        if {other.name for other in path.iterdir()} <= {draft.name, FOLDER}:
+            draft.write_text(json.dumps(identity))
+            draft.replace(path / _IDENTITY)
+        for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # drafts of a killed run
+            draft.unlink()
+        return dict(json.loads((path / _IDENTITY).read_text()))
+    except FileNotFoundError as error:
+        raise OptionError(f"{path}: the folder is not empty, and is not a checkpoint") from error
+    except OptionError:
+        raise
+    except (OSError, TypeError, ValueError) as error:
+        raise OptionError(f"{path}: cannot create a checkpoint: {error}") from error
 
 
 def recorded_partitions(folder: str | os.PathLike[str]) -> int | None:

@@ -7,15 +7,16 @@ The memory of a scan is the buffer and a few blocks.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graphs.source import BLOCK_EDGES, EdgeSource, as_index
+from ...graphs.source import EdgeSource, as_index
 from ...progress import report_progress
 from ...runtime.memory import pool
+from ...runtime.sizes import sizes
 from ...stages.fields import Candidates, Columns, Cut
 from .bounds import FOLD_SHARE, LAST_SHARE
 from .buffer import EdgeBuffer, Selected
@@ -36,27 +37,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scanner:
-    """Scans the partitions of a graph; what all scans of a run have in common.
-
-    Attributes
-    ----------
-    solver : Solver
-    capacity : int
-        The number of edges that a buffer can hold.
-    can_rescan : bool
-        Whether later scans take the edges that a scan skips.
-    num_vertices, first_edge : int
-        Of the whole graph.
-    num_edges : int or None
-        None if the graph is an iterator.
-    """
+    """Scans the partitions of a graph; what all scans of a run have in common."""
 
     solver: Solver
+    #: The number of edges that a buffer can hold.
     capacity: int
+    #: Whether later scans take the edges that a scan skips.
     can_rescan: bool
     num_vertices: int
+    #: None if the graph is an iterator.
     num_edges: int | None
     first_edge: int
+    #: The number of edges that a thread reads at once.
+    block_edges: int = field(default_factory=lambda: sizes().block_edges)
 
     def begin(
         self,
@@ -150,8 +143,8 @@ class Scan:
         """Read block by block; yield the selected edges of each block."""
         source, buffer, total = self._source, self._buffer, self._source.num_edges
         rest = source.slice(self._seen, total or 0) if self._seen else source
-        size = BLOCK_EDGES if total is None else min(BLOCK_EDGES, total)
-        size = max(1, min(size, self._scanner.capacity // 2))
+        most = self._scanner.block_edges
+        size = max(1, min(most, most if total is None else total, self._scanner.capacity // 2))
         ops = self._solver.ops
         positions = ops.arange(size, ops.index_dtype(size))
         calls = (

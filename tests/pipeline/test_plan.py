@@ -17,9 +17,10 @@ from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
-from mstflow.pipeline.catalogue.names import candidates
+from mstflow.pipeline.catalogue.names import alternatives
 from mstflow.pipeline.options import Options
-from mstflow.pipeline.plan import Candidates, Request, plan
+from mstflow.pipeline.planning.plan import plan
+from mstflow.pipeline.planning.request import Alternatives, Request
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.facts import GraphFacts
@@ -169,7 +170,7 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=4 * 10**12)
     tight = replace(roomy, worker_memory=4 * 10**9)
     kruskal = mstflow.algorithm("kruskal")
-    known = Candidates(kruskal)
+    known = Alternatives(kruskal)
     options = Options(backend="numpy", strategy="iterate", partitions=4)
 
     def reduces_first(candidates, workers):
@@ -178,8 +179,8 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     assert not reduces_first(known, roomy)
     assert reduces_first(known, tight)
     # Something other than a forest must not be taken from forests.
-    assert not reduces_first(Candidates(kruskal, is_own=True), tight)
-    assert not reduces_first(Candidates(Pipeline("p", result=("num_edges",))), tight)
+    assert not reduces_first(Alternatives(kruskal, is_own=True), tight)
+    assert not reduces_first(Alternatives(Pipeline("p", result=("num_edges",))), tight)
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
@@ -202,7 +203,7 @@ def test_tiles_give_nothing_but_the_forest():
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = GraphFacts.of(open_files([folder]).with_sizes())
-    found = plan(Request(candidates("auto"), Options(backend="numpy"), graph, Workers(), "numpy"))
+    found = plan(Request(alternatives("auto"), Options(backend="numpy"), graph, Workers(), "numpy"))
     assert (found.strategy, found.partitions) == ("two-scan", 1)
     assert (found.algorithm, found.backend, found.scheduler) == (
         "filter-kruskal",

@@ -60,7 +60,7 @@ FAULTS = [
     ),
     Fault(
         "a parameter below zero is accepted",
-        "stages/fields.py", " or value >= 0)", " or True)", PIPELINE,
+        "stages/fields.py", " and value >= 0", "", PIPELINE,
     ),
     Fault(
         "labels begin at 1",
@@ -181,7 +181,7 @@ FAULTS = [
     ),
     Fault(
         "a pipeline of one's own is merged like forests",
-        "pipeline/plan.py", "run.candidates.is_own and run.is_split", "False",
+        "pipeline/planning/plan.py", "run.alternatives.is_own and run.is_split", "False",
         PIPELINE,
     ),
     Fault(
