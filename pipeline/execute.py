@@ -142,13 +142,13 @@ class _Run:
         `place` is the number of the partition, or of the combination within its level.
         """
         step = f"{stage.name}-{self.flow.name}-{self.round}-{level}-{place}"
-        record = None
-        if self.checkpoint is not None and "record" in stage.injected:
-            record = self.checkpoint(step)
         handles: list[Any] = []
         read = {name: fields[name] for name in stage.reads}
         if not self.scheduler.eager:
             read = {name: self.slots(value, handles) for name, value in read.items()}
+        record = None
+        if self.checkpoint is not None and "record" in stage.injected:
+            record = self.checkpoint(step)
         task = Task(
             stage,
             self.backend,
@@ -162,13 +162,17 @@ class _Run:
             record=record,
         )
         self.submitted += 1
+        return self.start(task, handles, step)
+
+    def start(self, task: Task, handles: list[Any], step: str) -> Any:
+        """Submit a task to the scheduler."""
         if self.scheduler.eager:
             if self.listens:
-                self.report_progress(stage.name)
+                self.report_progress(task.stage.name)
             return self.scheduler.submit(task, key=step)
         # A stage may occur more than once in a round: the number makes the key unique.
         handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
-        if is_shared and stage.reported:
+        if task.is_shared and task.stage.reported:
             self.reported.append(handle)
         return handle
 
