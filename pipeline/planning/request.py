@@ -102,6 +102,7 @@ class Request:
             self.options.split_every,
             self.scheduler,
             self.backend,
+            on_device=self.device_bound is not None,
         )
 
     @property
@@ -115,15 +116,18 @@ class Request:
         return tiles_bytes(self.graph, self.partitions, self.scheduler)
 
     @property
-    def bound(self) -> tuple[int | None, str]:
-        """The bound on memory, and the words for its source in errors.
-
-        On a device, a forest needs 1.5 times its share of memory.
-        """
+    def device_bound(self) -> int | None:
+        """The bound on memory if the device sets it: a forest needs 1.5 times its share there."""
         own = self.options.bound
-        if self.device_memory is not None and (own is None or self.device_memory * 2 // 3 < own):
-            return self.device_memory * 2 // 3, "two thirds of the GPU's free memory: "
-        return own, "memory="
+        bound = None if self.device_memory is None else self.device_memory * 2 // 3
+        return bound if bound is None or own is None or bound < own else None
+
+    @property
+    def bound(self) -> tuple[int | None, str]:
+        """The bound on memory, and the words for its source in errors."""
+        if self.device_bound is not None:
+            return self.device_bound, "two thirds of the GPU's free memory: "
+        return self.options.bound, "memory="
 
     @property
     def suits_tiles(self) -> bool:

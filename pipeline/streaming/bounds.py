@@ -96,6 +96,8 @@ class ScanMemory:
     split_every: int
     scheduler: Workers
     backend: str = "numba"
+    #: Whether it is the memory of a device, which holds no modules.
+    on_device: bool = False
 
     @property
     def tasks(self) -> int:
@@ -126,6 +128,8 @@ class ScanMemory:
     @property
     def _process(self) -> int:
         """Bytes of a process without arrays."""
+        if self.on_device:
+            return 0
         loaded = _LOADED.get(self.backend, _KERNELS)
         return loaded + (0 if self.scheduler.eager else _DASK)
 
