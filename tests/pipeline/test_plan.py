@@ -39,6 +39,11 @@ CASES = [
     if partitions != 8 or strategy != "fold"
 ] + [("two-scan", "processes", 8), ("sweep", "inline", None)]
 
+#: Kernels are loaded after a number of calls, which earlier tests may have nearly reached.
+WITHOUT_KERNELS = tuned(
+    kernels_used_from=2**40, kernels_loaded_from=2**40, kernels_compiled_from=2**40
+)
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -114,17 +119,17 @@ def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("options", [[], ["--strategy", "whole"], ["--scheduler", "threads"]])
+@WITHOUT_KERNELS
 def test_plan_and_solve_load_the_same_graphs(options, folder, capsys):
-    # Kernels are loaded after a number of calls, which earlier tests may have nearly reached.
     facts = []
-    with tuned(kernels_used_from=2**40, kernels_loaded_from=2**40, kernels_compiled_from=2**40):
-        for name in ("plan", "solve"):
-            assert main([name, str(folder), "--json", *options]) == 0
-            facts.append(json.loads(capsys.readouterr().out))
+    for name in ("plan", "solve"):
+        assert main([name, str(folder), "--json", *options]) == 0
+        facts.append(json.loads(capsys.readouterr().out))
     for name in ("strategy", "partitions", "algorithm", "backend", "scheduler"):
         assert facts[0][name] == facts[1][name]
 
 
+@WITHOUT_KERNELS
 def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
     """The process holds the numbered graph before a solve begins."""
     path, ends = tmp_path / "pairs.csv", ("left", "right")
