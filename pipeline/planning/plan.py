@@ -164,7 +164,8 @@ def _scanned(decided: Plan, request: Request, rates: Rates) -> Plan:
     graph, strategy = request.graph, decided.strategy
     if problem := _exceeds_workers(request, strategy):
         raise WorkerError(f"{problem}; start workers with more memory, or with fewer threads")
-    scans, least = request.scans(strategy), request.scans(strategy).least_memory
+    scans = request.scans(strategy)
+    least = scans.least_memory
     capacity, lowered = _capacity(request, scans)
     light = num_light(graph, capacity, scans.partitions) if scans.can_rescan else 0
     is_known = graph.num_edges < sys.maxsize and STRATEGIES[strategy].streams
