@@ -139,15 +139,6 @@ _RECORDS: dict[str, type] = {
     "copies": Copies,
     "weight order": WeightOrder,
 }
-#: The kinds of objects that read a graph and of dtypes, with an attribute of each.
-_OBJECTS = {
-    "source": "blocks",
-    "scanner": "begin",
-    "tile joiner": "join",
-    "sweeper": "deal",
-    "buckets": "move",
-    "dtype": "itemsize",
-}
 #: The kinds of numbers, with the other kinds that a stage may read as each of them.
 _NUMBERS = {
     "count": (),
@@ -161,11 +152,11 @@ def _is_array(kinds: str, value: Any) -> bool:
     return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in kinds
 
 
-def _is_record(record: type, value: Any) -> bool:
-    return isinstance(value, record)
+def _is_a(kind: type, value: Any) -> bool:
+    return isinstance(value, kind)
 
 
-def _is_object(attribute: str, value: Any) -> bool:
+def _has(attribute: str, value: Any) -> bool:
     return hasattr(value, attribute)
 
 
@@ -180,20 +171,26 @@ def _is_number(types: Any, value: Any) -> bool:
 
 #: The kinds of values, with the condition that a value of each kind meets.
 _KINDS: dict[str, Callable[[Any], bool]] = {
-    **{kind: partial(_is_record, record) for kind, record in _RECORDS.items()},
-    **{kind: partial(_is_object, attribute) for kind, attribute in _OBJECTS.items()},
+    **{kind: partial(_is_a, record) for kind, record in _RECORDS.items()},
     "edges": _is_edges,
     "index": partial(_is_array, "i"),
     "key": partial(_is_array, "u"),
     "flag": partial(_is_array, "b"),
     "weight": partial(_is_array, "biuf"),
     "chosen": lambda value: isinstance(value, Collected) or _is_array("i", value),
-    "levels": lambda value: isinstance(value, tuple),
-    "verdict": lambda value: isinstance(value, bool),
+    "levels": partial(_is_a, tuple),
+    "verdict": partial(_is_a, bool),
     "count": partial(_is_number, int),
     "limit": partial(_is_number, int),
     "number": partial(_is_number, int | float),
     "number of at least 0": lambda value: _is_number(int | float, value) and value >= 0,
+    # Objects that read a graph, and dtypes, have an attribute of their own.
+    "source": partial(_has, "blocks"),
+    "scanner": partial(_has, "begin"),
+    "tile joiner": partial(_has, "join"),
+    "sweeper": partial(_has, "deal"),
+    "buckets": partial(_has, "move"),
+    "dtype": partial(_has, "itemsize"),
 }
 
 
