@@ -113,15 +113,16 @@ def _begun(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
         if {other.name for other in path.iterdir()} <= {draft.name, FOLDER}:
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
+        known = dict(json.loads((path / _IDENTITY).read_text()))
         for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # drafts of a killed run
             draft.unlink()
-        return dict(json.loads((path / _IDENTITY).read_text()))
     except FileNotFoundError as error:
         raise OptionError(f"{path}: the folder is not empty, and is not a checkpoint") from error
     except OptionError:
         raise
     except (OSError, TypeError, ValueError) as error:
         raise OptionError(f"{path}: cannot create a checkpoint: {error}") from error
+    return known
 
 
 def recorded_partitions(folder: str | os.PathLike[str]) -> int | None:
