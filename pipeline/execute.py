@@ -120,7 +120,7 @@ class _Run:
         self.keep(stage, self.partitions if combination is None else [self.shared], results)
 
     def combine(self, combination: Stage, results: list[Any], leaf: int) -> None:
-        """Replace the latest results by their combinations, after that of a partition."""
+        """Combine the latest results, after the result of partition `leaf`."""
         for level, number, size in joins_after(leaf, len(self.partitions), self.split_every):
             parts = [results.pop(-rest) for rest in range(size, 0, -1)]
             if not self.scheduler.eager:

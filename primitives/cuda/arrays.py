@@ -1,9 +1,9 @@
 """The CUDA module: functions of the array library on a device, and kernels for all others.
 
-A `CupyDevice` provides the array library and launches kernels.
-Kernels are written in C++ (`primitives/cuda`) and have one thread for each element. A kernel that
-selects elements writes a bit for each element. The places of the selected elements are prefix sums
-over tiles of 256 bits. So results are in order and deterministic.
+A `CupyDevice` provides the array library and launches kernels. Kernels are written in C++
+(`primitives/cuda`) and have one thread for each element. A kernel that selects elements writes a
+bit for each element. The places of the selected elements are prefix sums over tiles of 256 bits. So
+results are in order and deterministic.
 """
 
 from __future__ import annotations
