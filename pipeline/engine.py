@@ -50,10 +50,8 @@ def run(alternatives: Alternatives, graph: Any, options: Options) -> Run:
     if options.backend != "auto":
         resolve_backend(options.backend, 0)  # check the name before the graph is read
     with set_listener(options.progress), _open_scheduler(options) as scheduler:
-        own_threads = (
-            scheduler.task_threads if scheduler.eager else 1
-        )  # elsewhere, tasks run in parallel
-        with sharing(own_threads):
+        # Other schedulers run tasks in parallel, with one thread each.
+        with sharing(scheduler.task_threads if scheduler.eager else 1):
             opened = _open(graph, options, scheduler)
             if isinstance(opened, EdgeSource) and (points := points_of(opened)) is not None:
                 flow = alternatives.for_points(points)
