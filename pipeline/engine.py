@@ -49,15 +49,18 @@ def run(alternatives: Alternatives, graph: Any, options: Options) -> Run:
     alternatives.pipeline.check()
     if options.backend != "auto":
         resolve_backend(options.backend, 0)  # check the name before the graph is read
-    with set_listener(options.progress), _open_scheduler(options) as scheduler:
-        # Other schedulers run tasks in parallel, with one thread each.
-        with sharing(scheduler.task_threads if scheduler.eager else 1):
-            opened = _open(graph, options, scheduler)
-            if isinstance(opened, EdgeSource) and (points := points_of(opened)) is not None:
-                flow = alternatives.for_points(points)
-                if flow is not None:
-                    return Run(*run_on_points(flow, opened, points, options, scheduler))
-            return _run_on_edges(alternatives, opened, options, scheduler)
+    with (
+        set_listener(options.progress),
+        _open_scheduler(options) as scheduler,
+        # Other schedulers run tasks in parallel.
+        sharing(scheduler.task_threads if scheduler.eager else 1),
+    ):
+        opened = _open(graph, options, scheduler)
+        if isinstance(opened, EdgeSource) and (points := points_of(opened)) is not None:
+            flow = alternatives.for_points(points)
+            if flow is not None:
+                return Run(*run_on_points(flow, opened, points, options, scheduler))
+        return _run_on_edges(alternatives, opened, options, scheduler)
 
 
 def _open(graph: Any, options: Options, scheduler: Scheduler) -> EdgeList | EdgeSource:
