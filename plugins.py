@@ -22,15 +22,9 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Plugin:
-    """A registered entry point that is not loaded yet.
+    """A registered entry point that is not loaded yet."""
 
-    Parameters
-    ----------
-    kind : str
-        A key of `GROUPS`.
-    point : EntryPoint
-    """
-
+    #: A key of `GROUPS`.
     kind: str
     point: EntryPoint
 
@@ -41,18 +35,7 @@ class Plugin:
         return f"{found.name} {found.version}" if found else "an unknown distribution"
 
     def load(self, *kinds: Any) -> Any:
-        """Import the registered object.
-
-        Parameters
-        ----------
-        *kinds : type
-            The object must be an instance of one of these.
-
-        Raises
-        ------
-        OptionError
-            If the import fails, or the object has another type.
-        """
+        """Import the registered object, which must be an instance of one of these types."""
         try:
             found = self.point.load()
         except Exception as error:  # the plugin's code may raise anything
@@ -73,18 +56,7 @@ def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
     """Return the plugins of one kind by name, without loading them.
 
     If several distributions register the same name, the first in alphabetical order wins. The
-    others are ignored with a warning.
-
-    Parameters
-    ----------
-    kind : str
-        A key of `GROUPS`.
-    own : tuple of str
-        The names that mstflow uses itself; plugins cannot replace them.
-
-    Returns
-    -------
-    dict of str to Plugin
+    others are ignored with a warning, like plugins with the names that mstflow uses itself.
     """
     owners = dict.fromkeys(own, "mstflow")
     found = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest
 from .graphs.disjoint_union import batches, disjoint_union, small_graphs
-from .pipeline.catalogue.names import candidates
+from .pipeline.catalogue.names import alternatives
 from .pipeline.engine import run
 from .pipeline.options import Options
 
@@ -131,7 +131,7 @@ def minimum_spanning_forest(
     MstflowError
         If the graph, a file or an option is invalid.
     """
-    chosen = candidates(algorithm)
+    chosen = alternatives(algorithm)
     pipeline = chosen.pipeline
     if pipeline.result != ("forest",):
         given = ", ".join(map(repr, pipeline.result))
@@ -165,7 +165,7 @@ def minimum_spanning_forest(
     known: tuple[Any, ...] = tuple(fields["found"][:3]) if "found" in fields else ()
     if "weights" in fields:
         known = None, None, fields["weights"][fields["weighed"].argsort()]
-    return Forest(fields["forest"], opened, bool(maximum), report, known)
+    return Forest(fields["forest"], opened, options.maximum, report, known)
 
 
 def minimum_spanning_forests(
@@ -211,15 +211,12 @@ def minimum_spanning_forests(
         progress=progress,
     )
     found: list[Forest] = []
-    for some in batches(graphs) if algorithm == "auto" else ([graph] for graph in graphs):
-        forests: list[Any] = [None] * len(some)
-        if algorithm == "auto":
-            forests = _solve_together(small_graphs(some, weight), solve)
-        for place, forest in enumerate(forests):
-            if forest is None:
-                with _naming(len(found) + place):
-                    forests[place] = solve(some[place])
-        found += forests
+    is_auto = algorithm == "auto"
+    for batch in batches(graphs) if is_auto else ([graph] for graph in graphs):
+        together = _solve_together(small_graphs(batch, weight), solve) if is_auto else [None]
+        for graph, forest in zip(batch, together, strict=True):
+            with _naming(len(found)):
+                found.append(solve(graph) if forest is None else forest)
     return found
 
 

@@ -111,7 +111,7 @@ class _Recorder(Inline):
         self.stage, self.tasks = stage, list[Task]()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
-        if isinstance(function, Task) and function.stage is self.stage and not function.parts:
+        if isinstance(function, Task) and function.stage is self.stage:
             self.tasks.append(function)
         return super().submit(function, *handles, key=key)
 
@@ -144,9 +144,10 @@ def _check_call(stage: Stage, task: Task) -> None:
     for backend in backends():
         if not _equal(written, replace(task, backend=Backend(backend), leaves_on_host=True)()):
             _fail(stage, f"returns a different result on backend {backend!r}")
-    if stage.combiner is not None and not stage.combiner_reads and _can_be_halved(stage, task):
+    combination = stage.combination
+    if combination is not None and not stage.combiner_reads and _can_be_halved(stage, task):
         parts = [replace(task, fields=half)() for half in _halves(task)]
-        if not _equal(written, stage.combiner(array_module("numpy"), parts)):
+        if not _equal(written, combination.run(array_module("numpy"), None, {"parts": parts})):
             _fail(stage, "the results for two partitions do not combine to the result for both")
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ..graphs.source import EdgeSource
-from ..pipeline.catalogue.names import candidates
+from ..pipeline.catalogue.names import alternatives
 from ..pipeline.options import Options, check_count, parse_bytes
-from ..pipeline.plan import Rates, Request, plan
+from ..pipeline.planning.costs import Rates
+from ..pipeline.planning.plan import plan
+from ..pipeline.planning.request import Request
 from ..pipeline.schedulers.scheduler import Workers
 from ..pipeline.streaming.facts import GraphFacts
 from ..primitives import resolve_backend
@@ -20,7 +22,7 @@ from .shared.terminal import SLACK, open_inputs, print_lines, report, rss_bytes,
 if TYPE_CHECKING:
     import argparse
 
-    from ..pipeline.plan import Plan
+    from ..pipeline.planning.plan import Plan
 
 
 def run(options: argparse.Namespace) -> None:
@@ -38,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
             memory=memory,
         )
         backend = resolve_backend("auto", graph.num_edges)
-        decided = plan(Request(candidates("auto"), of_run, graph, where, backend), rates)
+        decided = plan(Request(alternatives("auto"), of_run, graph, where, backend), rates)
     facts = _facts(decided, where, graph.num_edges, own)
     lines = {
         "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",

@@ -5,6 +5,7 @@ A check goes through the steps in order with the kinds of all fields that exist.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from pathlib import Path
@@ -118,9 +119,11 @@ class Dataflow:
             {"columns", "edges", "fragment"} & stage.writes.keys() for stage in self.stages()
         )
 
-    def reads(self, field: str) -> bool:
-        """Return whether a stage reads a field."""
-        return any(field in stage.reads for stage in self.stages())
+    @cached_property
+    def fields_read(self) -> frozenset[str]:
+        """The names of all fields that a stage or its combination reads."""
+        each = ((*stage.reads, *stage.combiner_reads) for stage in self.stages())
+        return frozenset(itertools.chain(*each))
 
     def values_on(self, backend: str) -> dict[str, Any]:
         """Return the values for a backend."""
@@ -142,8 +145,7 @@ class Dataflow:
         """Return the data flow as SVG; also write it to the .svg file `path` if given."""
         if path is not None and Path(path).suffix.lower() != ".svg":
             raise OptionError(f"{path}: a drawing is SVG; choose a name that ends with .svg")
-        read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}
-        given = [name for name in (*self.inputs, *self.values) if name in read]
+        given = [name for name in (*self.inputs, *self.values) if name in self.fields_read]
         picture = as_svg(self.name, self.steps, self._in_partitions, given)
         if path is not None:
             Path(path).write_text(picture, encoding="utf-8")
@@ -190,35 +192,47 @@ def _after_either(skipped: FieldState | None, entered: FieldState) -> FieldState
 
 
 def _after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str, FieldState]:
-    reader = f"stage {stage.name!r}"
-    found = {name: _find(known, name, reader) for name in (*stage.reads, *stage.combiner_reads)}
-    for name, wanted in stage.reads.items():
-        if not wanted.accepts(field := found[name].field):
-            raise PipelineError(f"{reader}: reads {name!r} as {wanted}, but it is {field}")
-    for name in stage.combiner_reads:
-        if found[name].in_partitions:
-            raise PipelineError(
-                f"{reader}: its combination reads {name!r}, which is in partitions; a combination "
-                "can read only shared fields"
-            )
-    in_partitions = stage.combine is None and any(found[name].in_partitions for name in stage.reads)
+    is_split = _check_reads(stage, known) and stage.combine is None
+    _check_chosen(stage, known, is_split)
     after = dict(known)
     if "num_vertices" in stage.writes:
         lost = f"lost when {stage.name!r} changed the vertices"
         for name, entry in known.items():
             if entry.field.axis == "vertices":
                 after[name] = replace(entry, lost=entry.lost or lost)
+    return after | {name: FieldState(field, is_split) for name, field in stage.writes.items()}
+
+
+def _check_reads(stage: Stage, known: dict[str, FieldState]) -> bool:
+    """Check the fields that a stage reads; return whether any of them is in partitions."""
+    is_split = False
+    for name, wanted in stage.reads.items():
+        found = _find(known, name, stage.title)
+        if not wanted.accepts(found.field):
+            problem = f"reads {name!r} as {wanted}, but it is {found.field}"
+            raise PipelineError(f"{stage.title}: {problem}")
+        is_split |= found.in_partitions
+    for name in stage.combiner_reads:
+        if _find(known, name, stage.title).in_partitions:
+            raise PipelineError(
+                f"{stage.title}: its combination reads {name!r}, which is in partitions; a "
+                "combination can read only shared fields"
+            )
+    return is_split
+
+
+def _check_chosen(stage: Stage, known: dict[str, FieldState], is_split: bool) -> None:
+    """Check that a stage adds edges to a field of chosen edges, for all partitions."""
     for name, field in stage.writes.items():
-        if field.kind == "chosen":
-            if in_partitions:
-                raise PipelineError(
-                    f"{reader}: writes {name!r} in each partition; it needs combine="
-                )
-            earlier = known[name].field if name in known else field
-            if earlier.kind != "chosen":
-                raise PipelineError(f"{reader}: adds to {name!r} as {field}, but it is {earlier}")
-        after[name] = FieldState(field, in_partitions)
-    return after
+        if field.kind != "chosen":
+            continue
+        if is_split:
+            problem = f"writes {name!r} in each partition; it needs combine="
+            raise PipelineError(f"{stage.title}: {problem}")
+        earlier = known[name].field if name in known else field
+        if earlier.kind != "chosen":
+            problem = f"adds to {name!r} as {field}, but it is {earlier}"
+            raise PipelineError(f"{stage.title}: {problem}")
 
 
 def _find(known: dict[str, FieldState], name: str, reader: str) -> FieldState:

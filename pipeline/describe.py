@@ -42,7 +42,9 @@ def as_text(
     table = [("step", "runs over", "reads", "writes")]
     for row in _rows(steps, set(in_partitions)):
         stage = row.stage
-        combined = stage.combine if isinstance(stage.combine, str) else stage.combine_name
+        combined = stage.combine
+        if stage.combination is not None and not isinstance(combined, str):
+            combined = stage.combination.name
         runs = f"partitions, {combined}" if combined else "partitions"
         name = "  " * row.depth + row.label
         cells = (name, runs if row.is_split else "", " ".join(stage.reads), " ".join(stage.writes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,14 @@ from ..runtime.device import host_array, is_on_device
 from ..runtime.scratch import is_mapped
 from ..runtime.team import copied
 from ..stages.combine import concatenation
+from ..stages.fields import Collected
 from .partitions import chunks_of, with_chunks
 from .report.report import Report
 from .steps import Compound, Loop, walk
-from .tasks import Collected, Slot, Task
+from .tasks import Slot, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class _Item(NamedTuple):
-    """One field of a task's result; the scheduler holds the result."""
+    """One field of a task's result, or all of them (None); the scheduler holds the result."""
 
     handle: Any
-    item: int
+    item: int | None
 
 
 def execute(
@@ -60,7 +62,8 @@ def execute(
     run.report.counts[0] = dict(run.counts)
     for stage, needed in walk(flow.steps, frozenset(flow.result), run.decide):
         for fields in (*partitions, values):
-            keep_only(needed, fields)
+            for name in fields.keys() - needed:
+                del fields[name]
         run.apply(stage)
     found = {name: run.gather(name) for name in flow.result}
     run.report.final = run.counts
@@ -86,6 +89,7 @@ class _Run:
     finished: int = 0
     #: Results kept alive for the report, even if no later step needs them.
     reported: list[Any] = field(default_factory=list)
+    listens: bool = field(default_factory=has_listener)
 
     @property
     def total(self) -> int:
@@ -105,59 +109,76 @@ class _Run:
     def apply(self, stage: Stage) -> None:
         """Submit a stage once or for each partition, and the tasks that combine its results."""
         if self.partitions[0].keys().isdisjoint(stage.reads):
-            self.keep(stage, [self.shared], [self.submit(stage, self.shared)])
+            self.keep(stage, [self.shared], [self.submit(stage, self.shared, is_shared=True)])
             return
-        count, combines = len(self.partitions), stage.combine is not None
+        combination, is_only = stage.combination, len(self.partitions) == 1
         results: list[Any] = []
         for place, partition in enumerate(self.partitions):
-            results.append(self.submit(stage, {**self.shared, **partition}, place))
-            for level, number, size in joins_after(place, count, self.split_every, combines):
-                parts = [results.pop(-rest) for rest in range(size, 0, -1)]
-                results.append(self.submit(stage, self.shared, number, parts, level))
-        self.keep(stage, [self.shared] if combines else self.partitions, results)
+            fields, is_shared = {**self.shared, **partition}, is_only and combination is not None
+            results.append(self.submit(stage, fields, place, is_shared=is_shared))
+            if combination is not None:
+                self.combine(combination, results, place)
+        self.keep(stage, self.partitions if combination is None else [self.shared], results)
+
+    def combine(self, combination: Stage, results: list[Any], leaf: int) -> None:
+        """Combine the latest results, after the result of partition `leaf`."""
+        for level, number, size in joins_after(leaf, len(self.partitions), self.split_every):
+            parts = [results.pop(-rest) for rest in range(size, 0, -1)]
+            if not self.scheduler.eager:
+                parts = [_Item(handle, None) for handle in parts]
+            fields = {**self.shared, "parts": Collected(parts)}
+            results.append(self.submit(combination, fields, number, level, is_shared=True))
 
     def submit(
-        self, stage: Stage, fields: dict[str, Any], place: int = 0, parts: Any = (), level: int = 0
+        self,
+        stage: Stage,
+        fields: dict[str, Any],
+        place: int = 0,
+        level: int = 0,
+        *,
+        is_shared: bool,
     ) -> Any:
-        """Submit a call of a stage, or a combination of `parts`; return the handle of its result.
+        """Submit a call of a stage; return the handle of its result.
 
         `place` is the number of the partition, or of the combination within its level.
         """
-        name, reads, keeps = stage.name, tuple(stage.reads), "record" in stage.injected
-        if parts:
-            name, reads, keeps = stage.combine_name, stage.combiner_reads, stage.combiner_keeps
-        is_only = len(self.partitions) == 1 and stage.combine is not None
-        is_shared = fields is self.shared or is_only
-        handles = list(parts)
-        step = f"{name}-{self.flow.name}-{self.round}-{level}-{place}"
+        step = f"{stage.name}-{self.flow.name}-{self.round}-{level}-{place}"
+        handles: list[Any] = []
+        read = {name: fields[name] for name in stage.reads}
+        if not self.scheduler.eager:
+            read = {name: self.slots(value, handles) for name, value in read.items()}
+        record = None
+        if self.checkpoint is not None and "record" in stage.injected:
+            record = self.checkpoint(step)
         task = Task(
             stage,
             self.backend,
-            {field: self.slots(fields[field], handles) for field in reads},
+            read,
             round=self.round,
             partition=place,
-            parts=len(parts),
             note=self.scheduler.note,
             is_shared=is_shared,
             leaves_on_host=self.scheduler.is_remote,
             number=self.submitted,
-            record=self.checkpoint(step) if self.checkpoint and keeps else None,
+            record=record,
         )
         self.submitted += 1
+        return self.start(task, handles, step)
+
+    def start(self, task: Task, handles: list[Any], step: str) -> Any:
+        """Submit a task to the scheduler."""
         if self.scheduler.eager:
-            if has_listener():
-                self.report_progress(name)
-            return self.scheduler.submit(task, *handles, key=step)
+            if self.listens:
+                self.report_progress(task.stage.name)
+            return self.scheduler.submit(task, key=step)
         # A stage may occur more than once in a round: the number makes the key unique.
         handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
-        if is_shared and any(field.is_reported for field in stage.writes.values()):
+        if task.is_shared and task.stage.reported:
             self.reported.append(handle)
         return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
         """Replace results by slots as `_slots` does, and also chunks that a cluster computes."""
-        if self.scheduler.eager:  # results are values, not handles
-            return value
         if not isinstance(value, EdgeSource) or not self.scheduler.is_remote:
             return _slots(value, handles)
         first = len(handles)
@@ -170,19 +191,21 @@ class _Run:
             for name, declared in stage.writes.items():
                 if declared.kind != "chosen":
                     fields.pop(name, None)
+        is_value = self.scheduler.eager
         for fields, result in zip(places, results, strict=True):
-            if not self.scheduler.eager:
-                result = [_Item(result, item) for item in range(len(stage.writes))]
-            store(fields, stage, result)
+            for item, (name, declared) in enumerate(stage.writes.items()):
+                value = result[item] if is_value else _Item(result, item)
+                is_chosen = declared.kind == "chosen"
+                fields[name] = Collected((*fields.get(name, ()), value)) if is_chosen else value
 
     def gather(self, name: str) -> Any:
         """Fetch the value of a field; concatenate those of several partitions."""
         places = [self.shared] if name in self.shared else self.partitions
         handles: list[Any] = []
         slots = [_slots(fields[name], handles) for fields in places]
-        results = self.scheduler.gather(handles, self.report_progress if has_listener() else None)
+        results = self.scheduler.gather(handles, self.report_progress if self.listens else None)
         self.reported.clear()
-        for note in sorted(self.scheduler.take_notes(), key=lambda note: note.number):
+        for note in sorted(self.scheduler.take_notes(), key=attrgetter("number")):
             self.report.calls.append(note.call)
             self.counts |= note.scalars
         found = [_filled(slot, results) for slot in slots]
@@ -224,16 +247,12 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
     return edge_ids
 
 
-def joins_after(
-    leaf: int, leaves: int, split_every: int, combines: bool = True
-) -> Iterator[tuple[int, int, int]]:
+def joins_after(leaf: int, leaves: int, split_every: int) -> Iterator[tuple[int, int, int]]:
     """Yield the joins of a merge tree that follow a leaf: level, number in the level, and size.
 
     Leaves arrive in order. Each join replaces the latest results by one result, so at most
     `split_every` - 1 results of each level exist at a time.
     """
-    if not combines:
-        return
     level, size = 1, split_every
     while (leaf + 1) % size == 0:
         yield level, leaf // size, split_every
@@ -248,19 +267,6 @@ def joins_after(
             yield level, rest, waiting
             waiting = 1
         level += 1
-
-
-def keep_only(needed: frozenset[str], fields: dict[str, Any]) -> None:
-    """Drop the fields that no later step needs."""
-    for name in [name for name in fields if name not in needed]:
-        del fields[name]
-
-
-def store(fields: dict[str, Any], stage: Stage, written: Sequence[Any]) -> None:
-    """Store the fields that a stage wrote; add `Chosen` edges to earlier ones."""
-    for (name, declared), value in zip(stage.writes.items(), written, strict=True):
-        is_chosen = declared.kind == "chosen"
-        fields[name] = Collected((*fields.get(name, ()), value)) if is_chosen else value
 
 
 def _slots(value: Any, handles: list[Any]) -> Any:
@@ -279,4 +285,4 @@ def _filled(value: Any, results: list[Any]) -> Any:
     """Replace each slot in a value by its result."""
     if type(value) is Collected:
         return Collected(_filled(each, results) for each in value)
-    return results[value.argument][value.item] if type(value) is Slot else value
+    return value.of(results) if type(value) is Slot else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,19 +41,17 @@ class Options:
     memory: int | str | None = None
     checkpoint: str | os.PathLike[str] | None = None
     progress: bool | Listener = True
+    #: The bound on memory in bytes.
+    bound: int | None = field(init=False)
 
     def __post_init__(self) -> None:
         check_flag("maximum", self.maximum)
+        object.__setattr__(self, "maximum", bool(self.maximum))
         check_count("threads", self.threads, 1)
         check_count("partitions", self.partitions, 1)
         check_count("split_every", self.split_every, 2, optional=False)
-        if self.memory is not None:
-            object.__setattr__(self, "memory", parse_bytes(self.memory))
-
-    @property
-    def bound(self) -> int | None:
-        """The bound on memory in bytes."""
-        return None if self.memory is None else int(self.memory)
+        bound = None if self.memory is None else parse_bytes(self.memory)
+        object.__setattr__(self, "bound", bound)
 
     @property
     def streams(self) -> bool:

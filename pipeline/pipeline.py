@@ -13,7 +13,7 @@ from .catalogue.strategies import OF_EVERY_RUN, SHARED
 from .dataflow import Dataflow, FieldState
 from .engine import run
 from .options import Options
-from .plan import Candidates
+from .planning.request import Alternatives
 from .steps import Step, edited
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Pipeline(Dataflow):
         names = (result,) if isinstance(result, str) else result or self.result
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise OptionError(f"result must be names of fields, not {result!r}")
-        own = Candidates(self._copy(result=tuple(names)), is_own=True)
+        own = Alternatives(self._copy(result=tuple(names)), is_own=True)
         fields, report, _ = run(own, graph, Options(**options))
         return Outcome({name: fields[name] for name in names}, report)
 
@@ -141,9 +141,8 @@ class Pipeline(Dataflow):
             If no stage reads a value, or a value has the name of an initial field of every run.
             Names the value and the most similar name that a stage reads.
         """
-        read = {name for stage in self.stages() for name in (*stage.reads, *stage.combiner_reads)}
-        for name in values.keys() - read - INPUTS.keys():
-            nearest = difflib.get_close_matches(name, read, 1)
+        for name in values.keys() - self.fields_read - INPUTS.keys():
+            nearest = difflib.get_close_matches(name, self.fields_read, 1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else "; insert the stage first"
             raise PipelineError(f"pipeline {self.name!r}: no stage reads {name!r}{hint}")
         return self._copy(values={**self.values, **values})

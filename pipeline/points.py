@@ -16,7 +16,7 @@ from ..runtime.sizes import sizes
 from ..stages import fragments
 from .dataflow import Dataflow
 from .execute import execute, forest_ids
-from .plan import Plan
+from .planning.plan import Plan
 
 if TYPE_CHECKING:
     from ..graphs.source import EdgeSource
@@ -37,51 +37,58 @@ def points_of(graph: EdgeSource) -> PointSegment | None:
 
 
 def run_on_points(
-    pipeline: Dataflow, graph: EdgeSource, options: Options, scheduler: Scheduler
+    pipeline: Dataflow,
+    graph: EdgeSource,
+    segment: PointSegment,
+    options: Options,
+    scheduler: Scheduler,
 ) -> tuple[dict[str, Any], Report, EdgeSource]:
     """Run a pipeline that reads the field ``points``; return fields, report and graph."""
-    _refuse(pipeline.name, options)
-    segment: Any = points_of(graph)
+    _check(pipeline.name, graph, segment, options)
     count, axes = segment.rows.shape
-    if graph.num_vertices != count:
-        raise OptionError(f"num_vertices is {graph.num_vertices}, but there are {count} points")
-    needed = count * (_POINT + _COORDINATE * axes)
-    if options.bound is not None and options.bound < needed:
-        raise MemoryBoundError.of(options.bound, needed, f"for {count:,} points")
     name = resolve_backend(options.backend, sizes().edges_per_point * count)
     ids = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)
-    points = Points(segment.rows.ravel(), ids, count, axes, segment.metric, segment.dtype)
-    steps = (*pipeline.steps, fragments.sort_forest_ids)
-    flow = Dataflow(
-        pipeline.name,
-        steps,
-        pipeline.inputs,
-        tuple({"forest": 0, "core_distance": 0} | dict.fromkeys(pipeline.result)),
-        pipeline.summary,
-        pipeline.values,
-    )
-    using = Backend(name, scheduler.task_threads)
     shared = {
-        "points": points,
+        "points": Points(segment.rows.ravel(), ids, count, axes, segment.metric, segment.dtype),
         "core_samples": segment.min_samples,
         "num_vertices": count,
         "maximum": False,
     }
     with memory_errors(count, None), keeping_blocks(for_next=options.bound is None):
-        fields, report = execute(flow, [{}], shared, scheduler=scheduler, backend=using)
+        fields, report = execute(
+            _with_results(pipeline),
+            [{}],
+            shared,
+            scheduler=scheduler,
+            backend=Backend(name, scheduler.task_threads),
+        )
         fields = {name: np.array(host_array(value)) for name, value in fields.items()}
     fields["forest"] = forest_ids(pipeline.name, fields["forest"], 0, count * count)
-    reason = "the graph is all pairs of points"
     report.plan = Plan(
-        reason=reason, scheduler=scheduler.name, algorithm=pipeline.name, backend=name
+        reason="the graph is all pairs of points",
+        scheduler=scheduler.name,
+        algorithm=pipeline.name,
+        backend=name,
     )
     if segment.min_samples > 1:
         graph = with_core(graph, fields["core_distance"])
     return fields, report, graph
 
 
-def _refuse(algorithm: str, options: Options) -> None:
-    """Refuse options that no algorithm for points supports."""
+def _with_results(pipeline: Dataflow) -> Dataflow:
+    """Return a dataflow that also returns the forest, and the core distances of its weights."""
+    return Dataflow(
+        pipeline.name,
+        (*pipeline.steps, fragments.sort_forest_ids),
+        pipeline.inputs,
+        tuple(dict.fromkeys(("forest", "core_distance", *pipeline.result))),
+        pipeline.summary,
+        pipeline.values,
+    )
+
+
+def _check(algorithm: str, graph: EdgeSource, segment: PointSegment, options: Options) -> None:
+    """Refuse options that no algorithm for points supports, and too little memory."""
     is_set = {
         "maximum": options.maximum,
         "partitions": options.partitions,
@@ -94,3 +101,9 @@ def _refuse(algorithm: str, options: Options) -> None:
                 f"algorithm {algorithm!r} does not support {name}=; leave it out, or compute "
                 "all pairs by another algorithm, such as algorithm='filter-kruskal'"
             )
+    count, axes = segment.rows.shape
+    if graph.num_vertices != count:
+        raise OptionError(f"num_vertices is {graph.num_vertices}, but there are {count} points")
+    needed = count * (_POINT + _COORDINATE * axes)
+    if options.bound is not None and options.bound < needed:
+        raise MemoryBoundError.of(options.bound, needed, f"for {count:,} points")

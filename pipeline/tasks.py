@@ -16,13 +16,13 @@ from ..errors import MstflowError, PipelineError
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module
 from ..runtime.device import is_on_device
-from ..stages.fields import Field, rebuilt
+from ..stages.fields import rebuilt
 from .partitions import chunks_of, with_chunks
 from .report.records import Note, StageCall, Work
 from .schedulers.scheduler import add_place, worker_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..stages import Stage
 
@@ -33,21 +33,23 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
 class Slot(NamedTuple):
-    """A placeholder for item `item` of the result passed as argument number `argument`."""
+    """A placeholder for item `item` of the result passed as argument number `argument`.
+
+    Without an item, it stands for the whole result.
+    """
 
     argument: int
-    item: int
+    item: int | None
 
-
-class Collected(tuple[Any, ...]):
-    """The values that several tasks wrote to one `Chosen` field."""
-
-    __slots__ = ()
+    def of(self, results: Sequence[Any]) -> Any:
+        """Return the value."""
+        result = results[self.argument]
+        return result if self.item is None else result[self.item]
 
 
 @dataclass(slots=True)  # creating a frozen one takes three times as long
 class Task:
-    """A call of a stage, or if `parts` is set, a combination of results of several partitions."""
+    """A call of a stage."""
 
     stage: Stage
     backend: Backend
@@ -56,8 +58,6 @@ class Task:
     #: The position of the task in the run, for reports.
     round: int = 0
     partition: int = 0
-    #: Number of results to combine: the first arguments of the call.
-    parts: int = 0
     #: Called with a `Note`.
     note: Callable[[Note], object] | None = None
     #: Whether it writes fields of the whole graph instead of a partition.
@@ -69,64 +69,50 @@ class Task:
     #: Saves unfinished work. It is passed to a function with a parameter of this name.
     record: Any = None
 
-    @property
-    def name(self) -> str:
-        """The name of the stage or combination."""
-        return self.stage.combine_name if self.parts else self.stage.name
-
     def __call__(self, *results: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run on the results of other tasks; return the fields that the stage writes."""
         try:
             backend = worker_backend(self.backend) if self.leaves_on_host else self.backend
             ops = array_module(backend)
             fields = {name: _loaded(ops, results, value) for name, value in self.fields.items()}
-            parts = [_loaded(ops, (), part) for part in results[: self.parts]]
-            lengths = {} if parts else _lengths(self.stage, fields)
-            cause, start = None, time.perf_counter()
-            try:
-                result = self._call(ops, parts, fields)
-            except (MemoryError, MstflowError):
-                raise
-            except Exception as error:  # a stage may raise anything
-                cause = error
+            lengths = _lengths(self.stage, fields)
+            start = time.perf_counter()
+            result = self._run(ops, fields)
             seconds = time.perf_counter() - start
-            if cause is not None:  # raise it here: the context of an error may not be picklable
-                raise self._failure(fields, parts, cause)
-            outputs = self._outputs(result, lengths)
+            outputs = self._checked(result, lengths)
             if self.note is not None:
-                moved = _num_bytes((*fields.values(), *parts, *outputs))
-                call = StageCall(self.round, self.name, self.partition, Work(seconds, moved))
-                items = self.stage.writes.items() if self.is_shared else ()
-                written = zip(items, outputs, strict=False)
-                scalars = {name: value for (name, field), value in written if field.is_reported}
+                work = Work(seconds, _num_bytes((*fields.values(), *outputs)))
+                call = StageCall(self.round, self.stage.name, self.partition, work)
+                shown = self.stage.reported if self.is_shared else ()
+                scalars = {name: outputs[place] for place, name in shown}
                 self.note(Note(self.number, call, scalars))
             return _on_host(ops, outputs) if self.leaves_on_host else outputs
         except MemoryError:
             raise
         except Exception as error:
-            add_place(error, self.name, on_cluster=self.leaves_on_host)
+            add_place(error, self.stage.name, on_cluster=self.leaves_on_host)
             raise
 
-    def _call(self, ops: Any, parts: list[Any], fields: dict[str, Any]) -> Any:
-        """Call the function of the stage, or if there are `parts`, of its combination."""
-        if parts:
-            assert self.stage.combiner is not None
-            kept = {} if self.record is None else {"record": self.record}
-            return self.stage.combiner(ops, parts, **fields, **kept)
-        given = {"ops": ops, "record": self.record}
-        return self.stage.function(**{name: given[name] for name in self.stage.injected}, **fields)
+    def _run(self, ops: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
+        """Run the stage; name the stage and its fields if it fails."""
+        try:
+            return self.stage.run(ops, self.record, fields)
+        except (MemoryError, MstflowError):
+            raise
+        except Exception as error:  # a stage may raise anything
+            cause = error
+        raise self._failure(fields, cause)  # here, because the context may not be picklable
 
-    def _outputs(self, result: Any, lengths: dict[str, int]) -> tuple[Any, ...]:
-        """Return the result as a tuple of fields, checked against the declaration."""
-        writes, stage = self.stage.writes, f"stage {self.stage.name!r}"
-        is_several = type(result) is tuple and (self.parts or len(writes) > 1)
-        outputs = tuple([_plain(value) for value in (result if is_several else (result,))])
+    def _checked(self, result: tuple[Any, ...], lengths: dict[str, int]) -> tuple[Any, ...]:
+        """Return the result as plain values, checked against the declaration."""
+        writes, stage = self.stage.writes, self.stage.title
+        outputs = tuple([_plain(value) for value in result])
         if len(outputs) != len(writes):
             raise PipelineError(f"{stage}: returned {len(outputs)} fields, not {len(writes)}")
         if "num_vertices" in writes:
             lengths.pop("vertices", None)
         for (name, declared), value in zip(writes.items(), outputs, strict=True):
-            if not _has_kind(value, declared):
+            if not declared.holds(value):
                 raise PipelineError(
                     f"{stage}: wrote {name!r} as {_shown(value)}, not as {declared}"
                 )
@@ -137,12 +123,11 @@ class Task:
                 )
         return outputs
 
-    def _failure(self, fields: dict[str, Any], parts: list[Any], cause: Exception) -> PipelineError:
+    def _failure(self, fields: dict[str, Any], cause: Exception) -> PipelineError:
         """Return an error that shows the fields that the failed stage read."""
-        written = (item for part in parts for item in zip(self.stage.writes, part, strict=True))
-        shown = (f"{name}: {_shown(value)}" for name, value in (*fields.items(), *written))
+        shown = (f"{name}: {_shown(value)}" for name, value in fields.items())
         reason = f"{type(cause).__name__}: {cause}"
-        failure = PipelineError(f"stage {self.name!r} failed on {', '.join(shown)}: {reason}")
+        failure = PipelineError(f"stage {self.stage.name!r} failed on {', '.join(shown)}: {reason}")
         with contextlib.suppress(Exception):  # some errors cannot be pickled
             pickle.dumps(cause)
             failure.__cause__ = cause
@@ -154,7 +139,7 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if type(value) is Slot:
-        value = results[value.argument][value.item]
+        value = value.of(results)
     if isinstance(value, np.ndarray):
         return ops.asarray(value)
     if isinstance(value, EdgeSource):
@@ -175,11 +160,11 @@ def _on_host(ops: Any, value: Any) -> Any:
 
 def _num_bytes(values: tuple[Any, ...]) -> int:
     """Return the bytes of all arrays in a tuple, also in tuples and records within it."""
-    each = [_num_bytes(x) if isinstance(x, tuple) else getattr(x, "nbytes", 0) for x in values]
-    try:
-        return sum(each)
-    except TypeError:  # the attribute of a NumPy type is not a number
-        return sum(size for size in each if isinstance(size, int))
+    total = 0
+    for value in values:
+        size = _num_bytes(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
+        total += size if isinstance(size, int) else 0  # the attribute of a NumPy type is no number
+    return total
 
 
 def _plain(value: Any) -> Any:
@@ -194,7 +179,7 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
     if "num_vertices" in stage.reads:
         lengths["vertices"] = ("num_vertices", fields["num_vertices"])
     for name, declared in stage.reads.items():
-        if not _has_kind(fields[name], declared):
+        if not declared.holds(fields[name]):
             read = f"reads {name!r} as {declared}, but it is {_shown(fields[name])}"
             raise PipelineError(f"stage {stage.name!r}: {read}")
         if declared.axis:
@@ -206,10 +191,6 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
                     f"but have {known} and {length} entries"
                 )
     return {axis: length for axis, (_, length) in lengths.items()}
-
-
-def _has_kind(value: Any, declared: Field) -> bool:
-    return declared.kind in ("any", "chosen") if type(value) is Collected else declared.holds(value)
 
 
 def _shown(value: Any) -> str:

@@ -87,16 +87,8 @@ def resolve_backend(
 ) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    "auto" loads or compiles kernels once the process has spent as long on solves without them.
-
-    `on_device` states that arrays are on a GPU, where they stay.
-
-    Here, "auto" never chooses a GPU for host arrays; see `gpu_pays`.
-
-    Raises
-    ------
-    OptionError
-        If the backend is unknown, not usable here or does not support arrays on a GPU.
+    "auto" loads or compiles kernels once the process has spent as long on solves without them. Here
+    it never chooses a GPU for host arrays; see `gpu_pays`. If arrays are on a GPU, they stay there.
     """
     if on_device:
         if backend not in ("auto", "cupy"):

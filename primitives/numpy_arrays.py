@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..runtime.memory import empty
-from .vocabulary import ArrayModule
+from .vocabulary import ArrayModule, Reduction
 
 Array = NDArray[Any]
 
@@ -84,7 +84,7 @@ class NumpyArrays(ArrayModule):
         return ends
 
     def segmented_reduce(
-        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+        self, values: Array, offsets: Array, op: Reduction, initial: Any, /
     ) -> Array:
         dtype = self.index_dtype(len(values)) if values.dtype == bool else values.dtype
         reduced = np.full(len(offsets) - 1, initial, dtype)
@@ -116,13 +116,7 @@ class NumpyArrays(ArrayModule):
         return target
 
     def scatter_reduce(
-        self,
-        index: Array,
-        values: Array,
-        size: int,
-        op: Literal["min", "max", "sum"],
-        initial: Any,
-        /,
+        self, index: Array, values: Array, size: int, op: Reduction, initial: Any, /
     ) -> Array:
         target = np.full(size, initial, values.dtype)
         _REDUCE[op].at(target, index, values)

@@ -12,45 +12,30 @@ _SMALLEST = 7
 
 
 class Runs(NamedTuple):
-    """Pairs distributed to runs.
+    """Pairs distributed to runs."""
 
-    Attributes
-    ----------
-    ends : int64 array
-        The position after the last pair of each run.
-    bits : int64 array
-        The number of low bits in which the keys of each run may differ.
-    key : unsigned integer array
-        The keys if records do not have all bits of them, else empty.
-    records : array of shape (m, 2)
-        The pairs; see `kruskal`.
-    links : uint64 array
-        The links of the nodes if all threads join pairs, else empty; see `join_runs_together`.
-    longest : int
-        The length of the longest run.
-    """
-
+    #: The position after the last pair of each run.
     ends: NDArray[Any]
+    #: The number of low bits in which the keys of each run may differ.
     bits: NDArray[Any]
+    #: The keys if records do not have all bits of them, else empty.
     key: NDArray[Any]
+    #: The pairs, an array of shape (m, 2); see `kruskal`.
     records: NDArray[Any]
+    #: The links of the nodes if all threads join pairs, else empty; see `join_runs_together`.
     links: NDArray[Any]
+    #: The length of the longest run.
     longest: int
 
 
 def choose_buckets(
     key: NDArray[Any], lowest: int, highest: int, cut: int, size: int
 ) -> tuple[int, int, int]:
-    """Choose the buckets of keys in ``[lowest, highest]``.
+    """Choose the buckets of keys in ``[lowest, highest]``; return shift, floor and their number.
 
     The bucket of a key is ``max((key - lowest) >> shift, floor) - floor``. The first bucket has the
     smallest keys of a sample, because the keys of floats are spread far below most others. There
-    are about `size` pairs for each of the others, or more.
-
-    Returns
-    -------
-    shift, floor, count : int
-        See above; the shift is at least `cut`. Last, the number of buckets.
+    are about `size` pairs for each of the others, or more. The shift is at least `cut`.
     """
     every = max(1, len(key) >> DIGIT)
     sample = np.sort(key[::every])

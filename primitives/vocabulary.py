@@ -78,6 +78,8 @@ from .points import Proximity
 
 Array = Any
 DType = Any
+#: The functions that reduce values.
+Reduction = Literal["min", "max", "sum"]
 
 
 class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Protocol):
@@ -166,7 +168,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         """Return the n + 1 CSR offsets of n segments: 0 and the inclusive scan of `lengths`."""
 
     def segmented_reduce(
-        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+        self, values: Array, offsets: Array, op: Reduction, initial: Any, /
     ) -> Array:
         """Reduce each segment ``values[offsets[i]:offsets[i + 1]]``. An empty one gets `initial`.
 
@@ -216,9 +218,8 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         """
 
     def scatter_reduce(
-        self, index: Array, values: Array, size: int, op: Literal["min", "max", "sum"],
-        initial: Any, /,
-    ) -> Array:  # fmt: skip
+        self, index: Array, values: Array, size: int, op: Reduction, initial: Any, /
+    ) -> Array:
         """Reduce the values that share a place, starting from `initial`.
 
         Parameters

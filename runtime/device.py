@@ -17,13 +17,7 @@ def is_on_device(values: Any) -> bool:
 
 
 def device_array(values: Any) -> Any:
-    """Return an array on a GPU as a CuPy array that shares its memory.
-
-    Raises
-    ------
-    OptionError
-        If CuPy is not installed.
-    """
+    """Return an array on a GPU as a CuPy array that shares its memory."""
     try:
         import cupy
     except ModuleNotFoundError as error:
@@ -38,19 +32,7 @@ def host_array(values: Any) -> Any:
 
 
 def refuse_device(values: Any, what: str) -> None:
-    """Raise an error if `values` is an array on a GPU.
-
-    Parameters
-    ----------
-    values : object
-    what : str
-        A description of the values for the message, such as "column 'u'".
-
-    Raises
-    ------
-    GraphError
-        If `values` is on a GPU.
-    """
+    """Raise an error if `values`, described as in "column 'u'", is an array on a GPU."""
     if is_on_device(values):
         message = f"{what} is on a GPU; copy it to the host with cupy.asnumpy"
         raise GraphError(message)

@@ -63,16 +63,10 @@ ASIN_Q = (
 
 
 def distances(metric: Any, dtype: str, left: Iterable[Any], right: Iterable[Any]) -> Any:
-    """Return the distance of each pair of points, in binary64.
+    """Return the distance of each pair of points, in binary64, rounded to a dtype.
 
-    Parameters
-    ----------
-    metric : str or callable
-        A key of `METRICS`, or a function of two blocks of points; see `distance_block`.
-    dtype : {"float32", "float64"}
-        The dtype to which distances are rounded.
-    left, right : iterable of float64 arrays of length m
-        The coordinates of both points of each pair, one array for each axis.
+    `metric` is a key of `METRICS`, or a function of two blocks of points; see `distance_block`.
+    `left` and `right` have the coordinates of both points of each pair, an array for each axis.
     """
     if callable(metric):
         rows = [np.stack([*columns], axis=1) for columns in (left, right)]
@@ -101,24 +95,10 @@ def distances(metric: Any, dtype: str, left: Iterable[Any], right: Iterable[Any]
 
 
 def distance_block(metric: Any, dtype: str, left: Any, right: Any) -> Any:
-    """Return the distance of each row of one array to each row of another, in binary64.
+    """Return the distance of each row of one array to each row of another, rounded to a dtype.
 
-    Parameters
-    ----------
-    metric : str or callable
-        A key of `METRICS`, or a function that returns these distances.
-    dtype : {"float32", "float64"}
-        The dtype to which distances are rounded.
-    left, right : float64 arrays of shape (a, d) and (b, d)
-
-    Returns
-    -------
-    float64 array of shape (a, b)
-
-    Raises
-    ------
-    OptionError
-        If a function returns another shape, or a distance that is negative or NaN.
+    `metric` is a key of `METRICS`, or a function that returns these distances: for arrays of shape
+    (a, d) and (b, d), an array of shape (a, b).
     """
     if not callable(metric):
         return distances(metric, dtype, left.T[:, :, None], right.T[:, None, :])

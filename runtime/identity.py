@@ -34,12 +34,8 @@ def identify(value: Any) -> str:
     The digest of a function covers its code, its defaults, the values of its closure and the
     globals that it reads; and the same of each function and class among these. Code of installed
     packages is identified by its name, and a module of the caller by the text of all of the
-    caller's modules that it uses.
-
-    Raises
-    ------
-    OptionError
-        If the value holds an object whose state cannot be read, such as an open file.
+    caller's modules that it uses. A value with an object whose state cannot be read, such as an
+    open file, is an error.
     """
     return _digest(repr(_Description().of(value)).encode())
 
@@ -76,12 +72,7 @@ class _Description:
         if isinstance(value, FunctionType):
             return "function", *map(self.of, _parts(value))
         if isinstance(value, type):
-            items = [
-                (name, self.of(item))
-                for name, item in sorted(vars(value).items())
-                if name not in _DETAILS and not isinstance(item, _SLOTS)
-            ]
-            return "class", value.__qualname__, self.of(value.__bases__), items
+            return "class", value.__qualname__, self.of(value.__bases__), self.of(_members(value))
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
             return "array", value.dtype.str, value.shape, _digest(np.ascontiguousarray(value).data)
         if isinstance(value, property):
@@ -90,6 +81,15 @@ class _Description:
             if hasattr(type(value), inner) or inner in getattr(value, "__dict__", ()):
                 return inner, self.of(getattr(value, inner))
         return "object", *map(self.of, _reduced(value))
+
+
+def _members(kind: type) -> list[tuple[str, Any]]:
+    """Return the attributes that decide what the methods of a class compute."""
+    return [
+        (name, item)
+        for name, item in sorted(vars(kind).items())
+        if name not in _DETAILS and not isinstance(item, _SLOTS)
+    ]
 
 
 def _parts(function: FunctionType) -> Iterator[Any]:

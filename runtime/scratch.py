@@ -32,13 +32,7 @@ _LOCK = "lock"
 
 @contextlib.contextmanager
 def scratch_folder(parent: str | None) -> Iterator[str]:
-    """Yield a new folder in `parent` (the system's folder if None), and remove it at the end.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be created.
-    """
+    """Yield a new folder in `parent` (the system's folder if None), and remove it at the end."""
     # Hosts may share the parent but not see each other's locks. Each removes only its own folders.
     prefix = f"mstflow-{re.sub(r'[^A-Za-z0-9]', '_', platform.node())}-"
     _remove_abandoned(Path(parent or tempfile.gettempdir()), prefix)

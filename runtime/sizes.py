@@ -42,6 +42,8 @@ class Sizes:
     device_from: int = 2**18
     #: Bytes of a GPU's memory that an edge takes at most.
     device_bytes: int = 72
+    #: Edges of a graph that a thread reads at once. They fit in the cache while they are filtered.
+    block_edges: int = 2**19
     #: A thread gets at least this many, because waking it takes as long.
     smallest_share: int = 2**16
     #: Bytes. Smaller arrays come from NumPy's allocator, which also reuses memory.

@@ -138,21 +138,13 @@ def in_shares(function: Callable[[int, int], Any], length: int, per_place: int =
 
 
 class Survey(NamedTuple):
-    """Facts about the columns of a graph.
+    """Facts about the columns of a graph."""
 
-    Attributes
-    ----------
-    u, v : int
-        The largest id of each column, where ids are viewed as unsigned; -1 without edges.
-    has_nan : bool
-        Whether any weight is NaN.
-    may_be_signed : bool
-        Whether any weight may have its sign bit set.
-    """
-
+    #: The largest id of each column, where ids are viewed as unsigned; -1 without edges.
     u: int
     v: int
     has_nan: bool
+    #: Whether any weight may have its sign bit set.
     may_be_signed: bool
 
 

@@ -18,14 +18,14 @@ import importlib
 import inspect
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import Parameter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from ..errors import PipelineError
 from .combine import COMBINE, Combine
-from .fields import Field, field_of
+from .fields import ANYTHING, Field, field_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -71,33 +71,44 @@ class Stage:
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @cached_property
+    def reported(self) -> tuple[tuple[int, str], ...]:
+        """The positions and names of the written numbers, which reports show."""
+        fields = enumerate(self.writes.items())
+        return tuple((place, name) for place, (name, field) in fields if field.is_reported)
+
+    @cached_property
     def injected(self) -> tuple[str, ...]:
         """The names of the parameters that are not fields."""
         parameters = inspect.signature(self.function).parameters
         return tuple(name for name in INJECTED if name in parameters)
 
     @cached_property
-    def combiner(self) -> Combine | None:
-        """The function that combines the results of several partitions, if there is one."""
-        return COMBINE[self.combine] if isinstance(self.combine, str) else self.combine
+    def title(self) -> str:
+        """The words for the stage in errors."""
+        return f"stage {self.name!r}"
+
+    @cached_property
+    def combination(self) -> Combination | None:
+        """The stage that combines the results of several partitions, if there is one."""
+        if self.combine is None:
+            return None
+        combine = COMBINE[self.combine] if isinstance(self.combine, str) else self.combine
+        names = [*inspect.signature(combine).parameters][2:]
+        reads = dict.fromkeys(
+            ["parts", *(name for name in names if name not in INJECTED)], ANYTHING
+        )
+        return Combination(combine, reads, self.writes, None, self)
 
     @cached_property
     def combiner_reads(self) -> tuple[str, ...]:
         """The names of the shared fields that the combination reads."""
-        names = inspect.signature(self.combiner).parameters if self.combiner else ()
-        return tuple(name for name in [*names][2:] if name not in INJECTED)
+        return tuple(self.combination.reads)[1:] if self.combination else ()
 
-    @cached_property
-    def combiner_keeps(self) -> bool:
-        """Whether the combination writes a checkpoint record."""
-        return self.combiner is not None and "record" in inspect.signature(self.combiner).parameters
-
-    @cached_property
-    def combine_name(self) -> str:
-        """The name of the combination in drawings, reports and dashboards."""
-        if isinstance(self.combine, str):
-            return f"{self.combine.replace(' ', '_')}_of_{self.name}"
-        return getattr(self.combine, "__name__", "")
+    def run(self, ops: Any, record: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
+        """Call the function with fields by name; return the values that it writes."""
+        given = {"ops": ops, "record": record}
+        result = self.function(**{name: given[name] for name in self.injected}, **fields)
+        return result if type(result) is tuple and len(self.writes) > 1 else (result,)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Call the function."""
@@ -112,6 +123,40 @@ class Stage:
         if module.startswith(_PACKAGE) and _find(module, name) is self:
             return _find, (module, name)
         return Stage, (self.function, dict(self.reads), dict(self.writes), self.combine)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Combination(Stage):
+    """The combination of the results of a stage in several partitions.
+
+    It reads these results as the field ``parts``, and shared fields.
+    """
+
+    origin: Stage
+
+    @cached_property
+    def name(self) -> str:
+        """The name in drawings, reports and dashboards."""
+        combine = self.origin.combine
+        if isinstance(combine, str):
+            return f"{combine.replace(' ', '_')}_of_{self.origin.name}"
+        return getattr(combine, "__name__", "")
+
+    @cached_property
+    def title(self) -> str:
+        """The words for the stage in errors."""
+        return self.origin.title
+
+    def run(self, ops: Any, record: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
+        """Call the function with the list of results; return the values that it writes."""
+        shared = {name: value for name, value in fields.items() if name != "parts"}
+        if "record" in self.injected:
+            shared["record"] = record
+        result = self.function(ops, [*fields["parts"]], **shared)
+        return result if type(result) is tuple else (result,)
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.origin, "combination")
 
 
 def stage(
@@ -142,25 +187,29 @@ def stage(
     if not all(isinstance(name, str) for name in names):
         raise PipelineError(f"expected a name or a tuple of names for writes, got {writes!r}")
 
-    def declare(function: Callable[..., Any]) -> Stage:
-        name = getattr(function, "__name__", None)
-        if name is None:
-            message = f"expected a function with a name, got {function!r}; define it with def"
-            raise PipelineError(message)
-        try:
-            parameters = inspect.signature(function).parameters.values()
-            hints = get_type_hints(function, include_extras=True)
-        except Exception as error:  # a hint may be any expression; builtins have no signature
-            message = f"stage {name!r}: cannot read its signature and annotations: {error}"
-            raise PipelineError(message) from error
-        outputs = _outputs(hints.get("return"), len(names))
-        problem = _contradiction(tuple(names), combine, parameters, outputs)
-        if problem:
-            raise PipelineError(f"stage {name!r}: {problem}")
-        reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in INJECTED}
-        return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
+    return partial(_declare, tuple(names), combine)
 
-    return declare
+
+def _declare(
+    names: tuple[str, ...], combine: str | Combine | None, function: Callable[..., Any]
+) -> Stage:
+    """Return the stage of a function that writes these fields."""
+    name = getattr(function, "__name__", None)
+    if name is None:
+        message = f"expected a function with a name, got {function!r}; define it with def"
+        raise PipelineError(message)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # a hint may be any expression; builtins have no signature
+        message = f"stage {name!r}: cannot read its signature and annotations: {error}"
+        raise PipelineError(message) from error
+    outputs = _outputs(hints.get("return"), len(names))
+    problem = _contradiction(names, combine, parameters, outputs)
+    if problem:
+        raise PipelineError(f"stage {name!r}: {problem}")
+    reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in INJECTED}
+    return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
 
 
 def current_name(name: str, stacklevel: int = 4) -> str:

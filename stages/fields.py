@@ -8,11 +8,15 @@ all fields along "vertices" are discarded.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from types import NoneType
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 from ..primitives.points import Points, Tree
 from ..primitives.weight_order import WeightOrder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Edges(NamedTuple):
@@ -114,8 +118,12 @@ class Copies(NamedTuple):
     first: Any
 
 
-#: The kinds of arrays, with the kinds of their dtypes.
-_ARRAYS = {"index": "i", "key": "u", "flag": "b", "chosen": "i", "weight": "biuf"}
+class Collected(tuple[Any, ...]):
+    """The values that several tasks wrote to one `Chosen` field."""
+
+    __slots__ = ()
+
+
 #: The kinds of the dtypes of the columns of `Edges`.
 _COLUMNS = "iiui"
 #: The kinds of records, with their types.
@@ -131,20 +139,58 @@ _RECORDS: dict[str, type] = {
     "copies": Copies,
     "weight order": WeightOrder,
 }
-#: The kinds of other objects, with an attribute of each.
-_OBJECTS = {
-    "source": "blocks",
-    "scanner": "begin",
-    "tile joiner": "join",
-    "sweeper": "deal",
-    "buckets": "move",
-    "dtype": "itemsize",
-}
 #: The kinds of numbers, with the other kinds that a stage may read as each of them.
 _NUMBERS = {
     "count": (),
     "number": ("count", "number of at least 0"),
     "number of at least 0": ("count",),
+}
+
+
+def _is_array(kinds: str, value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in kinds
+
+
+def _is_a(kind: type, value: Any) -> bool:
+    return isinstance(value, kind)
+
+
+def _has(attribute: str, value: Any) -> bool:
+    return hasattr(value, attribute)
+
+
+def _is_edges(value: Any) -> bool:
+    is_record = isinstance(value, Edges) and all(map(_is_array, _COLUMNS, value))
+    return is_record and len(set(map(len, value))) == 1
+
+
+def _is_number(types: Any, value: Any) -> bool:
+    return isinstance(value, types) and not isinstance(value, bool)
+
+
+#: The kinds of values, with the condition that a value of each kind meets.
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    **{kind: partial(_is_a, record) for kind, record in _RECORDS.items()},
+    "edges": _is_edges,
+    "index": partial(_is_array, "i"),
+    "key": partial(_is_array, "u"),
+    "flag": partial(_is_array, "b"),
+    "weight": partial(_is_array, "biuf"),
+    "chosen": lambda value: isinstance(value, Collected) or _is_array("i", value),
+    "levels": partial(_is_a, tuple),
+    "verdict": partial(_is_a, bool),
+    "count": partial(_is_number, int),
+    "limit": partial(_is_number, int),
+    "number": partial(_is_number, int | float),
+    "number of at least 0": lambda value: _is_number(int | float, value) and value >= 0,
+    # Objects that read a graph, and dtypes, have an attribute of their own.
+    "source": partial(_has, "blocks"),
+    "scanner": partial(_has, "begin"),
+    "tile joiner": partial(_has, "join"),
+    "sweeper": partial(_has, "deal"),
+    "buckets": partial(_has, "move"),
+    "dtype": partial(_has, "itemsize"),
 }
 
 
@@ -189,34 +235,12 @@ class Field:
         """Return whether a value has this kind; its length is not checked."""
         if self.kind == "any":
             return not self.axis or hasattr(value, "__len__")
-        if value is None:
-            return self.optional
-        if self.kind in _ARRAYS:
-            return _is_array(value, _ARRAYS[self.kind])
-        if self.kind == "edges":
-            is_record = isinstance(value, Edges) and all(map(_is_array, value, _COLUMNS))
-            return is_record and len(set(map(len, value))) == 1
-        if self.kind in _RECORDS:
-            return isinstance(value, _RECORDS[self.kind])
-        if self.kind in _OBJECTS:
-            return hasattr(value, _OBJECTS[self.kind])
-        if self.kind == "levels":
-            return isinstance(value, tuple)
-        if self.kind == "verdict":
-            return isinstance(value, bool)
-        types = int if self.kind in ("count", "limit") else int | float
-        is_number = isinstance(value, types) and not isinstance(value, bool)
-        return is_number and (self.kind != "number of at least 0" or value >= 0)
+        return self.optional if value is None else _KINDS[self.kind](value)
 
 
 def rebuilt(value: Any, items: Any) -> Any:
     """Return a tuple or record of the same type with other items."""
     return getattr(type(value), "_make", type(value))(items)
-
-
-def _is_array(value: Any, kinds: str) -> bool:
-    dtype = getattr(value, "dtype", None)
-    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in kinds
 
 
 ANYTHING = Field("", "any")

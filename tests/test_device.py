@@ -45,9 +45,10 @@ def _gpu(interpreter):
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
+def _small_blocks():
     """Scan in small blocks, because a scan allocates a whole block even for a small graph."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 500)
+    with tuned(block_edges=500):
+        yield
 
 
 def on_device(graph):
@@ -101,9 +102,8 @@ def check(graph, strategy, **options):
     assert forest.edge_ids.tolist() == expected
 
 
-def test_the_plan_advises_a_gpu_from_a_number_of_edges(monkeypatch):
-    monkeypatch.setattr("mstflow.pipeline.engine.gpu_pays", lambda _: False)
-    with tuned(device_from=GRAPH.num_edges):
+def test_the_plan_advises_a_gpu_from_a_number_of_edges():
+    with tuned(device_from=GRAPH.num_edges, device_bytes=2**40):  # no GPU has room for the graph
         forest = solve(GRAPH)
         assert forest.backend != "cupy"
         advice = 'on a GPU, backend="cupy" is faster from 3,000 edges on'
@@ -451,17 +451,13 @@ def test_processes_send_host_arrays():
     assert forest.labels.tolist() == components(GRAPH).tolist()
 
 
-def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
+def test_a_graph_larger_than_the_device_is_scanned():
     """Free memory is less than the whole graph takes, and enough for scans."""
     interpreted_gpu.start(0, checks="bounds")
-    for module in ("bounds", "scan"):
-        monkeypatch.setattr(f"mstflow.pipeline.streaming.{module}.BLOCK_EDGES", 5000)
-    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._KERNELS", 0)
-    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._BLOCK_EDGE", 0)
     size = 100_000
     u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
     graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))
-    with interpreted_gpu.memory(2_800_000):
+    with tuned(block_edges=5000), interpreted_gpu.memory(6_000_000):
         forest = solve(graph, backend="cupy")
     assert forest.strategy == "two-scan"
     assert "larger than the device's memory" in forest.report.plan.reason

@@ -7,7 +7,7 @@ from ...errors import OptionError
 from ...plugins import Plugin, registered
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
-from ..plan import Candidates
+from ..planning.request import Alternatives
 from . import algorithms as folder
 from .points.boruvka_blocks import boruvka_blocks, choose_for_points
 from .points.boruvka_points import boruvka_points
@@ -56,18 +56,18 @@ def algorithm(name: str) -> Pipeline:
     raise OptionError(message)
 
 
-def candidates(chosen: str | Pipeline) -> Candidates:
+def alternatives(chosen: str | Pipeline) -> Alternatives:
     """Return the pipelines of an option `algorithm`, from which a plan chooses."""
     if isinstance(chosen, Pipeline):
-        return Candidates(chosen, is_own=True)
+        return Alternatives(chosen, is_own=True)
     if chosen == "auto":
-        return Candidates(
+        return Alternatives(
             algorithm(DEFAULT),
             on_numpy=algorithm(ON_NUMPY),
             few=algorithm(ON_FEW_EDGES),
             on_points=choose_for_points,
         )
-    return Candidates(algorithm(chosen))
+    return Alternatives(algorithm(chosen))
 
 
 def strategies() -> list[str]:

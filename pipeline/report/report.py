@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..plan import Plan
+from ..planning.plan import Plan
 from .tables import Table, as_html, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from .records import StageCall
 
@@ -102,27 +102,30 @@ class Report:
         return plot_report(self.rounds, self.seconds, ax)
 
     def _tables(self) -> list[Table]:
-        rounds, seconds = self.rounds, self.seconds
-        whole = sum(seconds.values()) or 1.0
-        spent = [sum(row.seconds.values()) for row in rounds]
-        after = [self.after(row.number) for row in rounds]
-        others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
-        varying = [name for name in others if len({counts.get(name) for counts in after}) > 1]
-        head = ("round", "vertices", "edges", *varying, "MB", "ms")
-        lines = []
-        for row, took, found in zip(rounds, spent, after, strict=True):
-            counts = (row.vertices, row.edges, *(found.get(name) for name in varying))
-            costs = f"{row.bytes / 1e6:,.1f}", f"{took * 1e3:,.1f}"
-            lines.append((str(row.number), *map(_shown, counts), *costs))
+        seconds = self.seconds
         stages = [(name, f"{took * 1e3:,.1f}") for name, took in seconds.items()]
         tables = [
-            Table(head, lines, [took / whole for took in spent]),
-            Table(("stage", "ms"), stages, [took / whole for took in seconds.values()]),
+            self._table_of_rounds(),
+            Table(("stage", "ms"), stages, _shares(seconds.values())),
         ]
         if self.final:
             totals = [(name, _shown(count)) for name, count in self.final.items()]
             tables.append(Table(("at the end", "count"), totals, []))
         return tables
+
+    def _table_of_rounds(self) -> Table:
+        """Return the table of the rounds; other counts have a column if they vary."""
+        rounds = self.rounds
+        spent = [sum(row.seconds.values()) for row in rounds]
+        after = [self.after(row.number) for row in rounds]
+        others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
+        varying = [name for name in others if len({counts.get(name) for counts in after}) > 1]
+        lines = []
+        for row, took, found in zip(rounds, spent, after, strict=True):
+            counts = (row.vertices, row.edges, *(found.get(name) for name in varying))
+            costs = f"{row.bytes / 1e6:,.1f}", f"{took * 1e3:,.1f}"
+            lines.append((str(row.number), *map(_shown, counts), *costs))
+        return Table(("round", "vertices", "edges", *varying, "MB", "ms"), lines, _shares(spent))
 
     def __repr__(self) -> str:
         return as_text(str(self.plan), self._tables())
@@ -137,6 +140,12 @@ def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:
     for call in calls:
         total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
     return total
+
+
+def _shares(spent: Collection[float]) -> list[float]:
+    """Return each of several times as a share of their sum."""
+    whole = sum(spent) or 1.0
+    return [took / whole for took in spent]
 
 
 def _shown(count: int | None) -> str:

@@ -40,41 +40,56 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
     `threads` are the workers of a local scheduler, by default one per processor. On a cluster, they
     are the threads of each task, by default one.
     """
-    if choice == "dask":
-        choice = dask.config.get("scheduler", None) or _active_client() or "threads"
-        if choice in ("distributed", "dask.distributed"):  # Dask's setting while a client is active
-            choice = _active_client()
-        choice = _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
+    choice = _configured() if choice == "dask" else choice
     with contextlib.ExitStack() as stack:
         if isinstance(choice, str) and "://" in choice:
             choice = stack.enter_context(_connect(choice))
         if hasattr(choice, "nthreads"):  # a client; distributed may not be imported
-            if choice.status != "running":
-                raise OptionError(f"the client is {choice.status}, not running")
-            name = f"distributed ({choice.scheduler.address})"
-            _release_thread(stack)
-            cluster = Cluster(choice, name, task_threads=threads or 1)
-            stack.callback(cluster.release)
-            yield cluster
-        elif choice in ("synchronous", "threads"):
-            yield LocalDask(choice, 1 if choice == "synchronous" else threads or processors())
+            yield _of_client(choice, threads or 1, stack)
+        elif choice == "synchronous":
+            yield LocalDask(choice, 1)
+        elif choice == "threads":
+            yield LocalDask(choice, threads or processors())
         elif choice == "processes":
-            from multiprocessing import current_process
-
-            if current_process().daemon:
-                raise OptionError(
-                    "scheduler 'processes' cannot start workers in a daemonic process, such as a "
-                    "worker of Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or "
-                    "within a Dask task pass distributed.get_client()"
-                )
-            folder = _input_folder(stack)
-            client = local_cluster(threads or processors(), folder, stack)
-            yield Cluster(client, choice, folder=folder)
+            yield _of_processes(threads or processors(), stack)
         else:
             raise OptionError(
                 f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "
                 "dask, the address of a scheduler (tcp://host:port), or a distributed.Client"
             )
+
+
+def _configured() -> Any:
+    """Return the scheduler that Dask is configured for."""
+    choice = dask.config.get("scheduler", None) or _active_client() or "threads"
+    if choice in ("distributed", "dask.distributed"):  # Dask's setting while a client is active
+        choice = _active_client()
+    return _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
+
+
+def _of_client(client: Any, threads: int, stack: contextlib.ExitStack) -> Scheduler:
+    """Return the scheduler of a client; its results are released when the stack closes."""
+    if client.status != "running":
+        raise OptionError(f"the client is {client.status}, not running")
+    _release_thread(stack)
+    name = f"distributed ({client.scheduler.address})"
+    cluster = Cluster(client, name, task_threads=threads)
+    stack.callback(cluster.release)
+    return cluster
+
+
+def _of_processes(workers: int, stack: contextlib.ExitStack) -> Scheduler:
+    """Return the scheduler of new worker processes, which end when the stack closes."""
+    from multiprocessing import current_process
+
+    if current_process().daemon:
+        raise OptionError(
+            "scheduler 'processes' cannot start workers in a daemonic process, such as a worker of "
+            "Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or within a Dask task "
+            "pass distributed.get_client()"
+        )
+    folder = _input_folder(stack)
+    return Cluster(local_cluster(workers, folder, stack), "processes", folder=folder)
 
 
 def local_cluster(

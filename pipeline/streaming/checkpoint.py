@@ -92,6 +92,19 @@ def open_checkpoint(
     """
     path = Path(folder)
     identity = {"version": str(sys.modules[_PACKAGE].__version__), **identity}
+    known = _begun(path, identity)
+    differ = [name for name in identity if known.get(name) != identity[name]]
+    if differ:
+        raise OptionError(
+            f"{path}: the checkpoint is of another run: {', '.join(differ)} differ; "
+            "choose another folder or remove this one"
+        )
+    records = path.absolute()
+    return lambda task: Record(str(records / f"{task}.npz"))
+
+
+def _begun(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
+    """Return the identity that a folder stores; store it first if the folder is new."""
     try:
         if not path.parent.is_dir():
             raise OptionError(f"{path}: the folder {path.parent} does not exist")
@@ -109,14 +122,7 @@ def open_checkpoint(
         raise
     except (OSError, TypeError, ValueError) as error:
         raise OptionError(f"{path}: cannot create a checkpoint: {error}") from error
-    differ = [name for name in identity if known.get(name) != identity[name]]
-    if differ:
-        raise OptionError(
-            f"{path}: the checkpoint is of another run: {', '.join(differ)} differ; "
-            "choose another folder or remove this one"
-        )
-    records = path.absolute()
-    return lambda task: Record(str(records / f"{task}.npz"))
+    return known
 
 
 def recorded_partitions(folder: str | os.PathLike[str]) -> int | None:

@@ -60,6 +60,11 @@ class GraphFacts:
         return 4 if self.num_vertices <= 2**31 else 8
 
     @property
+    def edge_id(self) -> int:
+        """Bytes of an edge id, if it is not held with its edge."""
+        return 4 if self.num_edges < 2**31 else 8
+
+    @property
     def held_edge(self) -> int:
         """Bytes of an edge in a buffer: two ends, weight and id."""
         return 2 * self.index + self.weight + 8

@@ -7,15 +7,16 @@ The memory of a scan is the buffer and a few blocks.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graphs.source import BLOCK_EDGES, EdgeSource, as_index
+from ...graphs.source import EdgeSource, as_index
 from ...progress import report_progress
 from ...runtime.memory import pool
+from ...runtime.sizes import sizes
 from ...stages.fields import Candidates, Columns, Cut
 from .bounds import FOLD_SHARE, LAST_SHARE
 from .buffer import EdgeBuffer, Selected
@@ -36,27 +37,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scanner:
-    """Scans the partitions of a graph; what all scans of a run have in common.
-
-    Attributes
-    ----------
-    solver : Solver
-    capacity : int
-        The number of edges that a buffer can hold.
-    can_rescan : bool
-        Whether later scans take the edges that a scan skips.
-    num_vertices, first_edge : int
-        Of the whole graph.
-    num_edges : int or None
-        None if the graph is an iterator.
-    """
+    """Scans the partitions of a graph; what all scans of a run have in common."""
 
     solver: Solver
+    #: The number of edges that a buffer can hold.
     capacity: int
+    #: Whether later scans take the edges that a scan skips.
     can_rescan: bool
     num_vertices: int
+    #: None if the graph is an iterator.
     num_edges: int | None
     first_edge: int
+    #: The number of edges that a thread reads at once.
+    block_edges: int = field(default_factory=lambda: sizes().block_edges)
 
     def begin(
         self,
@@ -108,31 +101,31 @@ class Scanner:
         return Candidates((edges,), candidates.cut, is_forest=True)
 
 
+@dataclass
 class Scan:
     """The scan of one partition."""
 
-    def __init__(
-        self,
-        scanner: Scanner,
-        source: EdgeSource,
-        num_fragments: int,
-        labels: NDArray[Any] | None,
-        limit: int | None,
-        record: Record | None,
-        step: str,
-    ) -> None:
-        self._scanner, self._source, self._labels = scanner, source, labels
-        self._num_fragments, self._record, self._step = num_fragments, record, step
+    scanner: Scanner
+    source: EdgeSource
+    num_fragments: int
+    #: The fragment of each vertex; None before the first vertices are joined.
+    labels: NDArray[Any] | None
+    #: The largest key to select; None for no limit.
+    limit: int | None
+    record: Record | None
+    step: str
+
+    def __post_init__(self) -> None:
+        scanner, dtype, limit = self.scanner, self.source.weight_dtype, self.limit
+        size, folds = self.num_fragments, limit is None and scanner.folds(self.num_fragments)
         self._solver = scanner.solver.here()
-        dtype = source.weight_dtype
-        folds = limit is None and scanner.folds(num_fragments)
-        self._buffer = EdgeBuffer(self._solver, num_fragments, scanner.capacity, dtype, folds=folds)
+        self._buffer = EdgeBuffer(self._solver, size, scanner.capacity, dtype, folds=folds)
         self._filter = None
-        if labels is not None:
+        if self.labels is not None:
             ops = self._solver.thread_ops
-            self._filter = HubFilter(ops, num_fragments, dtype or np.dtype(np.int64))
+            self._filter = HubFilter(ops, size, dtype or np.dtype(np.int64))
         #: Number of edges that were read, and when they were last saved.
-        self._seen, self._saved = self._buffer.resume(record), time.perf_counter()
+        self._seen, self._saved = self._buffer.resume(self.record), time.perf_counter()
         if limit is not None and not self._seen:
             self._buffer.stop_at(Cut(limit, np.iinfo(np.int64).max), limit)
 
@@ -140,18 +133,18 @@ class Scan:
         """Read the partition; return the forest of the edges taken, or few edges unreduced."""
         for selected in self._read():
             self._keep(selected)
-            if self._record is not None and self._is_due():
+            if self.record is not None and time.perf_counter() - self._saved > self.record.seconds:
                 self._save()
-        self._buffer.reduce(above=self._num_fragments)
+        self._buffer.reduce(above=self.num_fragments)
         self._save()
         return Candidates((self._buffer.release(),), self._buffer.cut, self._buffer.is_forest)
 
     def _read(self) -> Iterator[Selected]:
         """Read block by block; yield the selected edges of each block."""
-        source, buffer, total = self._source, self._buffer, self._source.num_edges
+        source, buffer, total = self.source, self._buffer, self.source.num_edges
         rest = source.slice(self._seen, total or 0) if self._seen else source
-        size = BLOCK_EDGES if total is None else min(BLOCK_EDGES, total)
-        size = max(1, min(size, self._scanner.capacity // 2))
+        most = self.scanner.block_edges
+        size = max(1, min(most, most if total is None else total, self.scanner.capacity // 2))
         ops = self._solver.ops
         positions = ops.arange(size, ops.index_dtype(size))
         calls = (
@@ -166,11 +159,8 @@ class Scan:
     def _select(self, block: Block, positions: NDArray[Any], limit: int | None) -> Selected:
         """Read a block; select the edges with keys up to `limit` that join two fragments."""
         first, count, read = block
-        ops, labels, num_vertices = (
-            self._solver.thread_ops,
-            self._labels,
-            self._scanner.num_vertices,
-        )
+        ops, labels = self._solver.thread_ops, self.labels
+        num_vertices = self.scanner.num_vertices
         u, v, weight = map(ops.asarray, read())
         u, v = (as_index(ids, num_vertices) for ids in (u, v))
         is_short = count <= len(positions)
@@ -191,14 +181,10 @@ class Scan:
         """Add the edges of a block to the buffer."""
         self._buffer.append(selected if self._filter is None else self._filter.select(selected))
         self._seen += selected.seen
-        done = self._source.first_id - self._scanner.first_edge + self._seen
-        report_progress(self._step, done, max(done, self._scanner.num_edges or 0))
-
-    def _is_due(self) -> bool:
-        assert self._record is not None
-        return time.perf_counter() - self._saved > self._record.seconds
+        done = self.source.first_id - self.scanner.first_edge + self._seen
+        report_progress(self.step, done, max(done, self.scanner.num_edges or 0))
 
     def _save(self) -> None:
         """If there is a record, save the buffer and the number of edges read."""
-        self._buffer.save(self._record, self._seen)
+        self._buffer.save(self.record, self._seen)
         self._saved = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import DTypeLike, NDArray
+
+    from ..vocabulary import Reduction
 
     Array = NDArray[Any]
 
@@ -135,7 +137,7 @@ class BaseArrays(NumpyArrays):
         self._team.call(scan.scan, [(*ends, at, exclusive, values, out) for ends, at in own])
 
     def segmented_reduce(
-        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+        self, values: Array, offsets: Array, op: Reduction, initial: Any, /
     ) -> Array:
         if values.dtype.kind not in "biu":
             return super().segmented_reduce(values, offsets, op, initial)
@@ -196,13 +198,7 @@ class BaseArrays(NumpyArrays):
         return out
 
     def scatter_reduce(
-        self,
-        index: Array,
-        values: Array,
-        size: int,
-        op: Literal["min", "max", "sum"],
-        initial: Any,
-        /,
+        self, index: Array, values: Array, size: int, op: Reduction, initial: Any, /
     ) -> Array:
         if values.dtype.kind not in "iu":
             return super().scatter_reduce(index, values, size, op, initial)

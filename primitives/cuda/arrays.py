@@ -1,9 +1,9 @@
 """The CUDA module: functions of the array library on a device, and kernels for all others.
 
-A `Device` provides the array library, which is CuPy or compatible with it, and launches kernels.
-Kernels are written in C++ (`primitives/cuda`) and have one thread for each element. A kernel that
-selects elements writes a bit for each element. The places of the selected elements are prefix sums
-over tiles of 256 bits. So results are in order and deterministic.
+A `CupyDevice` provides the array library and launches kernels. Kernels are written in C++
+(`primitives/cuda`) and have one thread for each element. A kernel that selects elements writes a
+bit for each element. The places of the selected elements are prefix sums over tiles of 256 bits. So
+results are in order and deterministic.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...runtime.sizes import sizes
 from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
-from ..vocabulary import ArrayModule
+from ..vocabulary import ArrayModule, Reduction
 from .device import CupyDevice, computing_here
 from .kernels import FILE_OF
 from .points import PointArrays
@@ -38,27 +38,6 @@ _COLUMNS = 4
 _ROUNDS, _SHORT = 5, 2**20
 
 
-class Device(Protocol):
-    """A device: its array library, memory and kernels.
-
-    Attributes
-    ----------
-    xp : module
-        The array library, with the functions of NumPy.
-    """
-
-    xp: Any
-
-    def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
-        """Queue a kernel for `size` elements; scalars take 64 bits."""
-
-    def free_memory(self, enough: int) -> int:
-        """Return the size in bytes of the largest array; see `Resources.device_memory`."""
-
-    def beside(self) -> AbstractContextManager[Any]:
-        """Return a context for another thread; see `Resources.beside`."""
-
-
 def cupy_arrays(threads: int = 1) -> ArrayModule:
     """Return the array module of the current GPU; `threads` has no effect."""
     return CudaArrays(CupyDevice())
@@ -69,7 +48,7 @@ class CudaArrays(PointArrays, ArrayModule):
 
     threads = 1
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: CupyDevice) -> None:
         self._device, self._xp = device, device.xp
 
     index_dtype = staticmethod(NumpyArrays.index_dtype)
@@ -138,7 +117,7 @@ class CudaArrays(PointArrays, ArrayModule):
         return ends
 
     def segmented_reduce(
-        self, values: Array, offsets: Array, op: Literal["min", "max", "sum"], initial: Any, /
+        self, values: Array, offsets: Array, op: Reduction, initial: Any, /
     ) -> Array:
         """Scatter the values to their segments; floats are added in unspecified order."""
         if values.dtype == bool:
@@ -167,13 +146,7 @@ class CudaArrays(PointArrays, ArrayModule):
         return out
 
     def scatter_reduce(
-        self,
-        index: Array,
-        values: Array,
-        size: int,
-        op: Literal["min", "max", "sum"],
-        initial: Any,
-        /,
+        self, index: Array, values: Array, size: int, op: Reduction, initial: Any, /
     ) -> Array:
         out = self.full(size, initial, values.dtype)
         if op == "sum" and values.dtype.kind == "f":

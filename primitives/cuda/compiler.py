@@ -1,12 +1,14 @@
-"""Compile CUDA kernels with NVRTC, and cache the cubins."""
+"""Compile CUDA kernels with NVRTC, and keep the cubins in cuda.core's cache."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelError
-from .store import digest, load_or_compile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +19,13 @@ _LANGUAGE = "c++17"
 
 
 class Compiler:
-    """Compiles the sources of one folder with NVRTC; needs no GPU."""
+    """Compiles the sources of one folder with NVRTC; needs no GPU.
 
-    def __init__(self, sources: Path = SOURCES) -> None:
-        self.sources = sources
+    The cache maps bytes to bytes; see `open_cache` for the default.
+    """
+
+    def __init__(self, sources: Path = SOURCES, cache: Any = None) -> None:
+        self.sources, self._cache = sources, cache
 
     def version(self) -> tuple[int, list[int]]:
         """Return NVRTC's version (12090 for 12.9) and the architectures it compiles for."""
@@ -36,19 +41,8 @@ class Compiler:
     ) -> tuple[dict[str, str], bytes]:
         """Compile several kernels of a file to one cubin; return their mangled names and the cubin.
 
-        Parameters
-        ----------
-        file : str
-            A source, without its suffix.
-        kernels : sequence of str
-            C++ name expressions, as for `CupyDevice.launch`.
-        architecture : str
-            Target, for example ``"sm_90"``.
-
-        Raises
-        ------
-        KernelError
-            If a kernel does not compile. The message has the names and the log of the compiler.
+        The kernels are C++ name expressions, and an architecture is such as ``"sm_90"``. An error
+        has the names and the log of the compiler.
         """
         from cuda.core import Program, ProgramOptions
 
@@ -65,21 +59,43 @@ class Compiler:
         return names, bytes(code.code)
 
     def cached(self, file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
-        """Return the mangled name and the cubin of one kernel, from the cache if possible.
-
-        Raises
-        ------
-        KernelError
-            If the kernel does not compile.
-        """
+        """Return the mangled name and the cubin of one kernel, from the cache if possible."""
         sources = [self.sources / f"{file}.cu", *sorted(self.sources.glob("*.cuh"))]
         parts = kernel, architecture, _LANGUAGE, self.version(), [s.read_text() for s in sources]
-
-        def compile_one() -> tuple[str, bytes]:
+        key = hashlib.sha256(repr(("mstflow", parts)).encode()).digest()
+        if self._cache is None:
+            self._cache = open_cache()
+        entry: bytes | None = None
+        with contextlib.suppress(OSError):
+            entry = self._cache.get(key)
+        if entry is None:
             names, cubin = self.compile(file, [kernel], architecture)
-            return names[kernel], cubin
+            entry = names[kernel].encode() + b"\0" + cubin
+            with contextlib.suppress(OSError):  # such as a full or read-only file system
+                self._cache[key] = entry
+        name, _, cubin = entry.partition(b"\0")
+        return name.decode(), cubin
 
-        return load_or_compile(f"{file}-{digest(*parts)}", compile_one)
+
+def open_cache() -> Any:
+    """Open the folder of compiled kernels; without one, a cache in memory.
+
+    The folder is used only if it belongs to this user and no other user may write to it, because
+    this process runs the code in it.
+    """
+    import platformdirs
+    from cuda.core.utils import FileStreamProgramCache, InMemoryProgramCache
+
+    folder = platformdirs.user_cache_path("mstflow", appauthor=False) / "kernels"
+    with contextlib.suppress(OSError):
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+        is_private = os.name != "posix" or (
+            status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        )
+        if folder.is_absolute() and is_private:
+            return FileStreamProgramCache(folder)
+    return InMemoryProgramCache()
 
 
 #: The compiler of this package's kernels.

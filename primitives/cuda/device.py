@@ -28,13 +28,7 @@ _DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 
 
 class CupyDevice:
-    """CuPy's current device, memory pool and stream.
-
-    Attributes
-    ----------
-    xp : module
-        CuPy.
-    """
+    """CuPy, as `xp`, with its current device, memory pool and stream."""
 
     def __init__(self, compiler: Compiler = NVRTC) -> None:
         import cupy
@@ -46,24 +40,12 @@ class CupyDevice:
         self._idle_streams: dict[int, list[Any]] = collections.defaultdict(list)
 
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
-        """Queue one thread of a kernel for each of `size` elements.
+        """Queue one thread of a kernel for each of `size` elements, fewer than 2**38.
 
-        Parameters
-        ----------
-        file, kernel : str
-            A source of the compiler, without its suffix, and a C++ name expression in it, such as
-            ``"gather<u64, u32>"``.
-        size : int
-            The number of threads, also the kernel's first argument; less than 2**38. 0 launches
-            nothing.
-        *arguments : cupy.ndarray or int or bool
-            The other arguments. Arrays are passed as pointers, and copied first if they are not
-            contiguous; numbers are passed as ``u64`` modulo 2**64.
-
-        Raises
-        ------
-        KernelError
-            If the kernel does not compile.
+        `file` is a source of the compiler, without its suffix, and `kernel` a C++ name expression
+        in it, such as ``"gather<u64, u32>"``. The size is the kernel's first argument. Arrays are
+        passed as pointers, and copied first if they are not contiguous; numbers are passed as
+        ``u64`` modulo 2**64.
         """
         if not size:
             return
@@ -111,13 +93,8 @@ class CupyDevice:
         Kernels on that stream are ordered with those on the default stream, so arrays and memory of
         the pool need no events. Streams come from a fixed set, because CuPy's
         pool keeps memory for each stream. If the current stream is not the default stream, the
-        other thread uses the current stream.
-
-        Raises
-        ------
-        KernelError
-            If the current stream is the per-thread default stream, with which other streams do not
-            synchronise.
+        other thread uses the current stream. With the per-thread default stream, other streams do
+        not synchronise, so it is refused.
         """
         cuda = self.xp.cuda
         stream = cuda.get_current_stream()
@@ -214,31 +191,40 @@ def find_obstacle(driver_library: str, compiler: Compiler) -> str:
         return f"there is no NVIDIA driver: {driver_library} cannot be loaded"
     try:
         import cupy
-
-        runtime = cupy.cuda.runtime
     except Exception as error:  # any class; the cause is clearer than CuPy's message
         return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
-    driver = runtime.driverGetVersion()
+    return _wrong_version(cupy, compiler) or _wrong_device(cupy, compiler)
+
+
+def _wrong_version(cupy: Any, compiler: Compiler) -> str:
+    """Return why the driver, CuPy and NVRTC do not fit together, or an empty string."""
+    driver = cupy.cuda.runtime.driverGetVersion()
     if driver < 12000:
         return f"the driver supports CUDA {_dotted(driver)}, but 12.0 or newer is needed"
     remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
     try:
-        version, architectures = compiler.version()
+        version, _ = compiler.version()
     except Exception as error:  # any class, from the loader
         return f"NVRTC cannot be loaded ({_line(error)}): {remedy}"
-    for name, built in (("CuPy", runtime.runtimeGetVersion()), ("NVRTC", version)):
+    for name, built in (("CuPy", cupy.cuda.runtime.runtimeGetVersion()), ("NVRTC", version)):
         if built // 1000 > driver // 1000:
             versions = f"{_dotted(built)}, but the driver supports {_dotted(driver)}"
             return f"{name} is built for CUDA {versions}: {remedy}"
+    return ""
+
+
+def _wrong_device(cupy: Any, compiler: Compiler) -> str:
+    """Return why no kernel runs on the current device, or an empty string."""
     try:
-        if not runtime.getDeviceCount():
+        if not cupy.cuda.runtime.getDeviceCount():
             return "the driver finds no device"
-        architecture = _architecture(cupy, runtime.getDevice())
+        architecture = _architecture(cupy, cupy.cuda.runtime.getDevice())
     except RuntimeError as error:  # the base of CuPy's errors
         return f"the driver finds no device ({_line(error)})"
-    if int(architecture.removeprefix("sm_")) not in architectures:
-        return f"NVRTC {_dotted(version)} does not compile for this device, {architecture}"
-    return ""
+    version, architectures = compiler.version()
+    if int(architecture.removeprefix("sm_")) in architectures:
+        return ""
+    return f"NVRTC {_dotted(version)} does not compile for this device, {architecture}"
 
 
 def describe_devices(compiler: Compiler = NVRTC) -> dict[str, Any]:

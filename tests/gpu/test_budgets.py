@@ -11,6 +11,7 @@ from mstflow.graphs.generate.families import rmat
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.runtime.device import device_array
+from mstflow.runtime.sizes import tuned
 
 #: Edges of a block in these tests.
 BLOCK = 256
@@ -76,15 +77,15 @@ def random_graph(blocks):
     return mstflow.EdgeList(*ends, rng.random(blocks * BLOCK, "f4"), num_vertices=500)
 
 
+@tuned(block_edges=BLOCK)
 @pytest.mark.parametrize(
     ("strategy", "launches", "copies", "waits", "scans"),
     [("fold", 8, 4, 1, 1), ("tree", 8, 4, 1, 1), ("two-scan", 32, 7, 4, 2)],
 )
 def test_a_scan_calls_the_device_seldom_for_each_block(
-    interpreter, monkeypatch, strategy, launches, copies, waits, scans
+    interpreter, strategy, launches, copies, waits, scans
 ):
     """Compare two numbers of blocks. A scan sends each edge once, and reads back single numbers."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", BLOCK)
     few, many = 32, 96
     found = []
     for blocks in (few, many):
@@ -107,8 +108,8 @@ def test_a_scan_calls_the_device_seldom_for_each_block(
     assert each("bytes_out") <= 16 * waits
 
 
+@tuned(block_edges=BLOCK)
 def test_a_full_buffer_is_reduced_by_a_solve(interpreter, monkeypatch):
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", BLOCK)
     blocks, reductions, forest = 96, [], Solver.forest
     monkeypatch.setattr(Solver, "forest", lambda *args: reductions.append(args) or forest(*args))
     source = EdgeSource.of(random_graph(blocks)).with_sizes()

@@ -19,6 +19,7 @@ import mstflow
 from interpreted_gpu import KERNEL_SOURCES
 from lender import Lender
 from mstflow import primitives
+from mstflow.runtime.sizes import tuned
 from plant_faults import planted
 from primitive_cases import CASES, compare
 
@@ -235,9 +236,10 @@ def module(interpreter, tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
+def _small_blocks():
     """Scan a small graph in several blocks, so that several threads take part."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 20)
+    with tuned(block_edges=20):
+        yield
 
 
 def kernel(folder, file, name, _):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mstflow
+from mstflow.runtime.sizes import tuned
 from mstflow.testing import EVERY_STAGE
 from oracle import kruskal
 
@@ -20,9 +21,10 @@ def _gpu(interpreter):
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
+def _small_blocks():
     """Scan a small graph in several blocks, so that several threads take part."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 40)
+    with tuned(block_edges=40):
+        yield
 
 
 @pytest.fixture

@@ -22,7 +22,3 @@ def test_a_merge_tree_joins_neighbours(leaves, split_every):
         assert len(waiting) <= levels * (split_every - 1) + 1
     assert waiting == [list(range(leaves))]
     assert max((level for level, _ in joined), default=0) == levels
-
-
-def test_results_that_are_not_combined_are_not_joined():
-    assert not list(joins_after(3, 4, 2, combines=False))

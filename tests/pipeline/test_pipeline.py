@@ -283,7 +283,7 @@ def test_a_forest_is_a_set_of_edges(forest, message):
 
 
 def test_failures_to_combine_name_the_stage():
-    with pytest.raises(PipelineError, match="stage 'minimum_of_uneven' failed on least: int64"):
+    with pytest.raises(PipelineError, match="stage 'minimum_of_uneven' failed on parts: "):
         Pipeline("p", uneven).run(tuple(np.tile(column, 2) for column in GRAPH), partitions=3)
 
 

@@ -17,9 +17,10 @@ from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.files import open_files
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
-from mstflow.pipeline.catalogue.names import candidates
+from mstflow.pipeline.catalogue.names import alternatives
 from mstflow.pipeline.options import Options
-from mstflow.pipeline.plan import Candidates, Request, plan
+from mstflow.pipeline.planning.plan import plan
+from mstflow.pipeline.planning.request import Alternatives, Request
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.facts import GraphFacts
@@ -37,6 +38,11 @@ CASES = [
     for partitions in (None, 1, 8)
     if partitions != 8 or strategy != "fold"
 ] + [("two-scan", "processes", 8), ("sweep", "inline", None)]
+
+#: Kernels are loaded after a number of calls, which earlier tests may have nearly reached.
+WITHOUT_KERNELS = tuned(
+    kernels_used_from=2**40, kernels_loaded_from=2**40, kernels_compiled_from=2**40
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +94,6 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
         assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
 
 
-#: Otherwise kernels load after a number of edges, which earlier tests may have nearly reached.
-NO_KERNELS = dict.fromkeys(
-    ("kernels_used_from", "kernels_loaded_from", "kernels_compiled_from"), 2**40
-)
 FORMATS = ["npz", "parquet", "arrow", "csv", "txt", "gr", "mtx", "bin", "folder"]
 
 
@@ -117,7 +119,7 @@ def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("options", [[], ["--strategy", "whole"], ["--scheduler", "threads"]])
-@tuned(**NO_KERNELS)
+@WITHOUT_KERNELS
 def test_plan_and_solve_load_the_same_graphs(options, folder, capsys):
     facts = []
     for name in ("plan", "solve"):
@@ -127,7 +129,7 @@ def test_plan_and_solve_load_the_same_graphs(options, folder, capsys):
         assert facts[0][name] == facts[1][name]
 
 
-@tuned(**NO_KERNELS)
+@WITHOUT_KERNELS
 def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
     """The process holds the numbered graph before a solve begins."""
     path, ends = tmp_path / "pairs.csv", ("left", "right")
@@ -173,7 +175,7 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=4 * 10**12)
     tight = replace(roomy, worker_memory=4 * 10**9)
     kruskal = mstflow.algorithm("kruskal")
-    known = Candidates(kruskal)
+    known = Alternatives(kruskal)
     options = Options(backend="numpy", strategy="iterate", partitions=4)
 
     def reduces_first(candidates, workers):
@@ -182,8 +184,8 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     assert not reduces_first(known, roomy)
     assert reduces_first(known, tight)
     # Something other than a forest must not be taken from forests.
-    assert not reduces_first(Candidates(kruskal, is_own=True), tight)
-    assert not reduces_first(Candidates(Pipeline("p", result=("num_edges",))), tight)
+    assert not reduces_first(Alternatives(kruskal, is_own=True), tight)
+    assert not reduces_first(Alternatives(Pipeline("p", result=("num_edges",))), tight)
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
@@ -206,7 +208,7 @@ def test_tiles_give_nothing_but_the_forest():
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = GraphFacts.of(open_files([folder]).with_sizes())
-    found = plan(Request(candidates("auto"), Options(backend="numpy"), graph, Workers(), "numpy"))
+    found = plan(Request(alternatives("auto"), Options(backend="numpy"), graph, Workers(), "numpy"))
     assert (found.strategy, found.partitions) == ("two-scan", 1)
     assert (found.algorithm, found.backend, found.scheduler) == (
         "filter-kruskal",

@@ -60,7 +60,7 @@ FAULTS = [
     ),
     Fault(
         "a parameter below zero is accepted",
-        "stages/fields.py", " or value >= 0)", " or True)", PIPELINE,
+        "stages/fields.py", " and value >= 0", "", PIPELINE,
     ),
     Fault(
         "labels begin at 1",
@@ -181,7 +181,7 @@ FAULTS = [
     ),
     Fault(
         "a pipeline of one's own is merged like forests",
-        "pipeline/plan.py", "run.candidates.is_own and run.is_split", "False",
+        "pipeline/planning/plan.py", "run.alternatives.is_own and run.is_split", "False",
         PIPELINE,
     ),
     Fault(
@@ -377,14 +377,8 @@ FAULTS = [
     # Kernels and memory.
     Fault(
         "kernels are loaded that the user's group could have written",
-        "primitives/cuda/store.py", "os.geteuid() or status.st_mode & 0o022",
-        "os.geteuid() or status.st_mode & 0o002",
-        "tests/primitives/test_cuda_store.py",
-    ),
-    Fault(
-        "a kernel is loaded under the name of another",
-        "primitives/cuda/store.py", 'entry.encode() + b"\\0" + body', "body",
-        "tests/primitives/test_cuda_store.py",
+        "primitives/cuda/compiler.py", "status.st_mode & 0o022", "status.st_mode & 0o002",
+        "tests/primitives/test_cuda_device.py",
     ),
     Fault(
         "blocks of the pool overlap",

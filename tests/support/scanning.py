@@ -5,7 +5,7 @@ import itertools
 from mstflow import algorithm
 from mstflow.pipeline.catalogue.strategies import from_columns, strategy_flow
 from mstflow.pipeline.execute import execute
-from mstflow.pipeline.plan import num_light
+from mstflow.pipeline.planning.costs import num_light
 from mstflow.pipeline.schedulers.scheduler import Inline
 from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.pipeline.streaming.scan import Scanner

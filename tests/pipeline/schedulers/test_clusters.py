@@ -14,7 +14,8 @@ from mstflow import stage
 from mstflow.errors import FileFormatError, GraphError, OptionError, WorkerError
 from mstflow.graphs.file_checks import FileState, check_state, with_sample
 from mstflow.pipeline.options import Options
-from mstflow.pipeline.plan import Candidates, Request, plan
+from mstflow.pipeline.planning.plan import plan
+from mstflow.pipeline.planning.request import Alternatives, Request
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.stages.fields import Edges
@@ -160,7 +161,7 @@ def test_arrays_that_a_dead_worker_had_are_lost():
 def decided(worker_memory, **options):
     graph = GraphFacts(20_000_000, 80_000_000, is_in_memory=True)
     workers = Workers("distributed", 4, 1, True, False, worker_memory)
-    candidates = Candidates(mstflow.algorithm("filter-kruskal"))
+    candidates = Alternatives(mstflow.algorithm("filter-kruskal"))
     return plan(Request(candidates, Options(**options), graph, workers, "numba"))
 
 

@@ -289,8 +289,8 @@ def test_merges_come_before_later_leaves():
 
     def count(task):
         nonlocal waiting, most
-        if task.name in ("scan_partition", "merge_forests"):
-            waiting += 1 - task.parts
+        if task.stage.name in ("scan_partition", "merge_forests"):
+            waiting += 1 - len(task.fields.get("parts", ()))
             most = max(most, waiting)
 
     mstflow.minimum_spanning_forest(
@@ -304,11 +304,11 @@ def test_fields_that_no_later_stage_needs_are_dropped_at_once():
     light, left = [], []
 
     def before(task):
-        if task.name == "select_joining_edges":
+        if task.stage.name == "select_joining_edges":
             left.extend(edges() for edges in light)
 
     def after(task, result):
-        if task.name == "select_light_edges":
+        if task.stage.name == "select_light_edges":
             light.extend(map(weakref.ref, result[0]))
 
     gc.disable()  # which would find what only refers to itself, but later

@@ -13,7 +13,7 @@ from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.strategies import STRATEGIES
 from mstflow.pipeline.options import parse_bytes
-from mstflow.pipeline.plan import edges_taken, num_light
+from mstflow.pipeline.planning.costs import edges_taken, num_light
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory
 from mstflow.pipeline.streaming.checkpoint import Record

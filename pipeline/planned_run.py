@@ -1,0 +1,175 @@
+"""A run with a plan: its dataflow and initial fields, its checkpoint, and its results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError, memory_errors
+from ..primitives import Backend, transfer
+from ..runtime.memory import keeping_blocks
+from ..runtime.scratch import scratch_folder
+from ..stages.fields import rebuilt
+from .catalogue.strategies import STRATEGIES, from_columns, strategy_flow
+from .execute import execute, forest_ids
+from .partitions import fingerprint_input, split
+from .streaming.checkpoint import check_shared, fingerprint, open_checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..graphs.source import EdgeSource
+    from .dataflow import Dataflow
+    from .planning.plan import Plan
+    from .planning.request import Request
+    from .report.report import Report
+    from .schedulers.scheduler import Scheduler
+    from .streaming.checkpoint import Record
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run of `request` on the edges of `source` that follows `plan`."""
+
+    request: Request
+    plan: Plan
+    source: EdgeSource
+    scheduler: Scheduler
+
+    @property
+    def backend(self) -> Backend:
+        """The array module of tasks, and the threads of each task."""
+        return Backend(self.plan.backend, self.scheduler.task_threads)
+
+    @property
+    def inner(self) -> Dataflow:
+        """The dataflow that finds the forest of edges in memory, within a task."""
+        return from_columns(self.request.alternatives.pipeline)
+
+    @cached_property
+    def flow(self) -> Dataflow:
+        """The dataflow of the plan."""
+        graph, strategy = self.request.graph, self.plan.strategy
+        flow = strategy_flow(
+            strategy,
+            self.request.pipeline(strategy),
+            holds_forests=self.plan.holds_forests,
+            weighs=graph.num_chunks > 0,  # Dask would compute the chunks once more
+        )
+        return replace(flow, result=("forest", "found")) if graph.is_read_once else flow
+
+    def execute(self) -> tuple[dict[str, Any], Report]:
+        """Run; return the result fields and the report."""
+        options, source, records = self.request.options, self.source, self._open_records()
+        with memory_errors(source.num_vertices, source.num_edges):
+            # Blocks that are kept for the next run are in memory together with the result.
+            with (
+                self._bucket_folder(records) as folder,
+                keeping_blocks(for_next=options.bound is None and self.request.graph.is_in_memory),
+            ):
+                parts = split(source, self.plan.partitions, self.scheduler)
+                fields, report = execute(
+                    self.flow,
+                    [{"source": part} for part in parts],
+                    self._initial_fields() | self._reader(folder),
+                    scheduler=self.scheduler,
+                    backend=self.backend,
+                    split_every=options.split_every,
+                    checkpoint=records,
+                )
+            report.plan = self.plan
+            return self._results(fields), report
+
+    def _open_records(self) -> Callable[[str], Record] | None:
+        """Open the records of tasks, if the run has a checkpoint."""
+        options = self.request.options
+        if options.checkpoint is None:
+            return None
+        identity = {
+            "input": fingerprint_input(self.source, self.scheduler),
+            "num_vertices": self.source.num_vertices,
+            "pipeline": [fingerprint(flow) for flow in (self.flow, self.inner)],
+            "partitions": self.plan.partitions,
+            "split_every": options.split_every,  # determines which forests a merge joins
+            "maximum": options.maximum,
+        }
+        records = open_checkpoint(options.checkpoint, identity)
+        self.scheduler.on_each_worker(check_shared, os.path.abspath(options.checkpoint))
+        return records
+
+    @contextlib.contextmanager
+    def _bucket_folder(self, records: object) -> Iterator[str]:
+        """Yield a new folder for a sweep without a checkpoint; for other runs, an empty string."""
+        if self.plan.strategy != "sweep" or records is not None:
+            yield ""
+            return
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = stack.enter_context(scratch_folder(None))
+            except OSError as error:
+                raise OptionError(f"cannot create a folder for edges: {error}") from error
+            yield folder
+
+    def _initial_fields(self) -> dict[str, Any]:
+        """Return the fields of the whole graph that exist before the first step."""
+        return {
+            "num_vertices": self.source.num_vertices or 0,
+            "num_edges": self.source.num_edges,
+            "maximum": self.request.options.maximum,
+            "weight_dtype": self.source.weight_dtype,
+            "unsigned": self.source.unsigned,
+            "first_edge": self.source.first_id,
+            "num_light": self.plan.num_light,
+            "num_partitions": self.plan.partitions,
+        }
+
+    def _reader(self, folder: str) -> dict[str, Any]:
+        """Return the field with which the stages of a strategy read the graph, if there is one."""
+        if self.flow.fields_read.isdisjoint(("scanner", "tile_joiner", "sweeper")):
+            return {}
+        from .streaming.scan import Scanner
+        from .streaming.solver import Solver
+        from .streaming.sweep import Sweeper
+        from .streaming.tiles import TileJoiner
+
+        source, capacity, fields = self.source, self.plan.capacity, self.flow.fields_read
+        num_vertices, num_edges, first = source.num_vertices or 0, source.num_edges, source.first_id
+        solver = Solver(self.inner, self.backend, self.request.options.maximum)
+        if "scanner" in fields:
+            rescans = STRATEGIES[self.plan.strategy].rescans
+            scanner = Scanner(solver, capacity, rescans, num_vertices, num_edges, first)
+            return {"scanner": scanner}
+        if "tile_joiner" in fields:
+            return {"tile_joiner": TileJoiner(solver, first, num_edges)}
+        dtype: Any = source.weight_dtype  # the source is measured
+        return {
+            "sweeper": Sweeper(solver, capacity, num_vertices, num_edges or 0, first, dtype, folder)
+        }
+
+    def _results(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of a run as copies, and its forest as sorted edge ids.
+
+        An array of the pool would keep a whole block from reuse.
+        """
+        source = self.source
+        forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
+        results = {name: self._copy(value) for name, value in fields.items()}
+        if forest is not None:
+            edge_ids = transfer(forest, self.backend, on_device=source.is_on_device)
+            stop = None if count is None else first + count
+            results["forest"] = forest_ids(self.plan.algorithm, edge_ids, first, stop)
+        return results
+
+    def _copy(self, value: Any) -> Any:
+        """Return a copy of a field in the memory of the graph, host or device."""
+        if isinstance(value, tuple):
+            return rebuilt(value, map(self._copy, value))
+        if isinstance(value, type) or not getattr(value, "ndim", 0):
+            return value
+        array = transfer(value, self.backend, on_device=self.source.is_on_device)
+        return np.array(array) if isinstance(array, np.ndarray) else array

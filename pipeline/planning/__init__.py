@@ -1,0 +1,1 @@
+"""The plan of a run: what it depends on, the decisions, and their cost."""

@@ -1,0 +1,159 @@
+"""A run to plan: the pipelines to choose from, the options, the graph and the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...runtime.sizes import sizes
+from ..catalogue.strategies import STRATEGIES
+from ..streaming.bounds import ScanMemory, SweepMemory, tiles_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dataflow import Dataflow
+    from ..options import Options
+    from ..schedulers.scheduler import Workers
+    from ..streaming.facts import GraphFacts
+
+
+class Alternatives(NamedTuple):
+    """Pipelines from which a plan chooses. They find the same forest."""
+
+    pipeline: Dataflow
+    #: Whether the caller defined it: it may not find the minimum forest.
+    is_own: bool = False
+    #: Replaces it in memory on NumPy.
+    on_numpy: Dataflow | None = None
+    #: Replaces that for few edges; see `Sizes.few`.
+    few: Dataflow | None = None
+    #: Chooses the pipeline for the points of `mstflow.points`.
+    on_points: Callable[[Any], Dataflow] | None = None
+
+    def for_points(self, points: Any) -> Dataflow | None:
+        """Return the pipeline for points; None if this one reads all pairs as edges."""
+        if self.on_points is not None:
+            return self.on_points(points)
+        return self.pipeline if "points" in self.pipeline.fields_read else None
+
+    def in_memory(self, backend: str, num_edges: int) -> Dataflow:
+        """Return the pipeline for this number of edges in memory."""
+        if backend != "numpy" or not self.on_numpy:
+            return self.pipeline
+        return self.few if self.few and num_edges <= sizes().few else self.on_numpy
+
+    @property
+    def gives_fields(self) -> bool:
+        """Whether the caller requests fields other than the forest."""
+        return self.pipeline.result != ("forest",)
+
+    @property
+    def finds_forest(self) -> bool:
+        """Whether the run finds the minimum forest and nothing else."""
+        return not (self.is_own or self.gives_fields)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run to plan."""
+
+    alternatives: Alternatives
+    #: The bound on memory is for all tasks that run at once; on a cluster, for each task.
+    options: Options
+    graph: GraphFacts
+    scheduler: Workers
+    #: The array module for this number of edges.
+    backend: str
+    #: If tasks compute on a device: its free bytes, and those that the whole graph needs.
+    device_memory: int | None = None
+    device_bytes: int = 0
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions, unless the strategy has only one."""
+        options, graph = self.options, self.graph
+        count = options.partitions
+        if count is None:
+            known = STRATEGIES.get(options.strategy)
+            is_single = known is not None and known.is_single
+            count = 1 if is_single else graph.num_chunks or self.scheduler.workers
+        return max(1, min(count, graph.num_edges))
+
+    @property
+    def is_split(self) -> bool:
+        """Whether there are several partitions."""
+        return self.partitions > 1
+
+    def pipeline(self, strategy: str) -> Dataflow:
+        """Return the pipeline that a strategy runs."""
+        if STRATEGIES[strategy].streams:
+            return self.alternatives.pipeline
+        return self.alternatives.in_memory(self.backend, self.graph.num_edges)
+
+    def scans(self, strategy: str) -> ScanMemory:
+        """Return the memory of the tasks of a strategy that scans the graph."""
+        chosen = STRATEGIES[strategy]
+        return ScanMemory(
+            self.graph,
+            strategy,
+            chosen.rescans,
+            1 if chosen.is_single else self.partitions,
+            self.options.split_every,
+            self.scheduler,
+            self.backend,
+            self.pipeline(strategy).footprint,
+            on_device=self.device_bound is not None,
+        )
+
+    @property
+    def sweep(self) -> SweepMemory:
+        """The memory of a sweep."""
+        return SweepMemory(self.graph, self.scheduler)
+
+    @property
+    def tiles_memory(self) -> int:
+        """The bytes of the strategy "tiles"."""
+        return tiles_bytes(self.graph, self.partitions, self.scheduler)
+
+    @property
+    def device_bound(self) -> int | None:
+        """The bound on memory if the device sets it: a forest needs 1.5 times its share there."""
+        own = self.options.bound
+        bound = None if self.device_memory is None else self.device_memory * 2 // 3
+        return bound if bound is None or own is None or bound < own else None
+
+    @property
+    def bound(self) -> tuple[int | None, str]:
+        """The bound on memory, and the words for its source in errors."""
+        if self.device_bound is not None:
+            return self.device_bound, "two thirds of the GPU's free memory: "
+        return self.options.bound, "memory="
+
+    @property
+    def suits_tiles(self) -> bool:
+        """Whether the graph is a grid, and memory and options allow the strategy "tiles"."""
+        if self.graph.tiles_leave is None or self.alternatives.is_own:
+            return False
+        bound = self.scheduler.usual_memory if self.options.bound is None else self.options.bound
+        has_room = bound is None or self.tiles_memory <= bound
+        return has_room and self.device_memory is None and self.options.checkpoint is None
+
+    @property
+    def may_sweep(self) -> bool:
+        """Whether "auto" may choose a sweep."""
+        is_single = self.scheduler.eager and not self.is_split
+        return self.alternatives.finds_forest and is_single and not self.graph.is_read_once
+
+    @property
+    def exceeds_scans(self) -> bool:
+        """Whether a sweep needs less memory than scans, and only a sweep may fit in the bound."""
+        if self.options.bound is None or not self.may_sweep:
+            return False
+        least = self.scans("two-scan").least_memory
+        return max(self.options.bound, self.sweep.least_memory) < least
+
+    @property
+    def exceeds_device(self) -> bool:
+        """Whether the device's memory is too small for the graph."""
+        return self.device_memory is not None and self.device_bytes > self.device_memory
