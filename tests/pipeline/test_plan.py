@@ -98,6 +98,7 @@ FORMATS = ["npz", "parquet", "arrow", "csv", "txt", "gr", "mtx", "bin", "folder"
 
 
 @pytest.mark.parametrize("end", FORMATS)
+@WITHOUT_KERNELS
 def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch, capsys):
     columns = [np.load(folder / f"{name}.npy") for name in "uvw"]
     path = tmp_path / "graph" if end == "folder" else tmp_path / f"graph.{end}"
