@@ -21,6 +21,7 @@ from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
+from ..runtime.sizes import sizes
 from ..runtime.team import in_shares
 from .edge_list import checked, join_ids, ones
 from .file_checks import digest
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from .names.vertex_names import VertexNames
     from .segments import Segment
 
-#: Number of edges in a block. A block fits in the cache while it is filtered.
-BLOCK_EDGES = 2**19
 #: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 #: Arrays of indices over the vertices that any algorithm needs at once.
@@ -182,7 +181,7 @@ class EdgeSource:
         return replace(self, removed=host_array(edge_ids))
 
     def blocks(
-        self, size: int = BLOCK_EDGES
+        self, size: int | None = None
     ) -> Iterator[tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]]:
         """Yield for each block the first edge id, the length, and a function that reads the block.
 
@@ -191,7 +190,7 @@ class EdgeSource:
         first = self.first_id
         for segment in self.segments:
             start = first
-            for count, read in segment.reads(size):
+            for count, read in segment.reads(size or sizes().block_edges):
                 yield first, count, partial(self._block, segment, start, first, read)
                 first += count
 
@@ -225,7 +224,7 @@ class EdgeSource:
                 weighted = _same(first + count, chunk.is_weighted, weighted)
             if isinstance(segment, Chunks) and isinstance(chunk, ArraySegment):
                 checksums.append((chunk.num_edges, checksum(chunk.columns)))
-            for length, read in chunk.reads(BLOCK_EDGES):
+            for length, read in chunk.reads(sizes().block_edges):
                 (*_, weight), needed = uncounted._read(segment, first, first + count, read)
                 dtype = check_dtype(first + count, weight.dtype, dtype)
                 largest, count = max(largest, needed), count + length
@@ -271,7 +270,7 @@ class EdgeSource:
             (segment,) = self.segments
             if isinstance(segment, ArraySegment) and segment.weight is not None:
                 return segment.u, segment.v, segment.weight
-        reads = [read for *_, read in self.blocks(max(1, self.num_edges or BLOCK_EDGES))]
+        reads = [read for *_, read in self.blocks(max(1, self.num_edges or sizes().block_edges))]
         if len(reads) == 1:
             return reads[0]()
         if not reads:  # callers may concatenate slices, so an empty slice has the dtype of others
@@ -349,7 +348,7 @@ class EdgeSource:
         largest, place, edge = -1, "", self.first_id
         for segment in self.segments:
             row = 0
-            for count, read in segment.reads(BLOCK_EDGES):
+            for count, read in segment.reads(sizes().block_edges):
                 u, v = (host_array(ids).astype(np.int64) for ids in read()[:2])
                 ends = np.maximum(u, v)
                 if int(ends.max(initial=-1)) > largest:

@@ -112,12 +112,11 @@ def examples(request):
     return settings().max_examples
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster():
     """Start a `distributed` cluster of two worker processes; yield its client.
 
-    It ends with the module, and does not profile itself: an idle cluster takes a fifth of a
-    processor.
+    It does not profile itself: an idle cluster would take a fifth of a processor.
     """
     import dask
     from distributed import Client, LocalCluster

@@ -45,9 +45,10 @@ def _gpu(interpreter):
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
+def _small_blocks():
     """Scan in small blocks, because a scan allocates a whole block even for a small graph."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 500)
+    with tuned(block_edges=500):
+        yield
 
 
 def on_device(graph):
@@ -101,9 +102,8 @@ def check(graph, strategy, **options):
     assert forest.edge_ids.tolist() == expected
 
 
-def test_the_plan_advises_a_gpu_from_a_number_of_edges(monkeypatch):
-    monkeypatch.setattr("mstflow.pipeline.engine.gpu_pays", lambda _: False)
-    with tuned(device_from=GRAPH.num_edges):
+def test_the_plan_advises_a_gpu_from_a_number_of_edges():
+    with tuned(device_from=GRAPH.num_edges, device_bytes=10**12):  # it is too small now
         forest = solve(GRAPH)
         assert forest.backend != "cupy"
         advice = 'on a GPU, backend="cupy" is faster from 3,000 edges on'
@@ -130,8 +130,6 @@ def test_auto_uses_a_gpu_from_a_number_of_edges():
     ]:
         with tuned(device_from=GRAPH.num_edges):
             assert solve(graph, strategy, **options).backend != "cupy"
-    with tuned(device_from=GRAPH.num_edges, device_bytes=10**12):
-        assert solve(GRAPH).backend != "cupy"
 
 
 @given(graph=edge_lists(), capacity=st.integers(2, 40), cut=st.integers(0, 40))
@@ -273,10 +271,18 @@ def test_columns_are_taken_as_they_lie():
     assert solve((u, v, w), weight=None).edge_ids.tolist() == kruskal(unweighted).tolist()
 
 
-@pytest.mark.parametrize("dtypes", [("i8", "i4"), ("i4", "i8"), ("u4", "i8"), ("i8", "u1")])
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_ends_of_two_widths(dtypes, strategy):
-    columns = (GRAPH.u.astype(dtypes[0]), GRAPH.v.astype(dtypes[1]), GRAPH.weight)
+@pytest.mark.parametrize(
+    ("strategy", "u", "v"),
+    [
+        ("whole", "i8", "i4"),
+        ("fold", "i4", "i8"),
+        ("tree", "u4", "i8"),
+        ("two-scan", "i8", "u1"),
+        ("iterate", "i8", "i4"),
+    ],
+)
+def test_ends_of_two_widths(strategy, u, v):
+    columns = (GRAPH.u.astype(u), GRAPH.v.astype(v), GRAPH.weight)
     for graph in (EdgeList(*columns), on_device(EdgeList(*columns))):
         forest = solve(graph, strategy, backend="cupy", algorithm=THROUGH_ALL)
         assert forest.edge_ids.tolist() == kruskal(GRAPH).tolist()
@@ -451,26 +457,13 @@ def test_processes_send_host_arrays():
     assert forest.labels.tolist() == components(GRAPH).tolist()
 
 
-def test_a_graph_larger_than_the_device_is_scanned(monkeypatch):
-    """Free memory is less than the whole graph takes, and enough for scans."""
-    interpreted_gpu.start(0, checks="bounds")
-    for module in ("bounds", "scan"):
-        monkeypatch.setattr(f"mstflow.pipeline.streaming.{module}.BLOCK_EDGES", 5000)
-    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._KERNELS", 0)
-    monkeypatch.setattr("mstflow.pipeline.streaming.bounds._BLOCK_EDGE", 0)
-    size = 100_000
-    u, v = RANDOM.integers(0, 1000, (2, size), dtype="i4")
-    graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))
-    with interpreted_gpu.memory(2_800_000):
-        forest = solve(graph, backend="cupy")
-    assert forest.strategy == "two-scan"
-    assert "larger than the device's memory" in forest.report.plan.reason
-    assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
+def test_a_device_without_free_memory():
+    """`tests/pipeline/test_plan.py` tests which graphs are scanned with little memory."""
     with (
         interpreted_gpu.memory(0),
         pytest.raises(MemoryBoundError, match="the GPU's free memory: 0 bytes is too"),
     ):
-        solve(graph, backend="cupy")
+        solve(GRAPH, backend="cupy")
 
 
 @pytest.mark.parametrize("allocations", range(0, 20, 4))

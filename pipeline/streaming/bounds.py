@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from ...errors import MemoryBoundError
 from ...graphs.segments import File
-from ...graphs.source import BLOCK_EDGES, EdgeSource
 from ...runtime.sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...graphs.source import EdgeSource
     from ..schedulers.scheduler import Workers
     from .facts import GraphFacts
 
@@ -132,7 +132,7 @@ class ScanMemory:
     @property
     def _reading(self) -> int:
         """Bytes of the blocks that the threads of a task read."""
-        block = (_BLOCK_EDGE + 2 * self.graph.weight) * min(BLOCK_EDGES, self._largest)
+        block = (_BLOCK_EDGE + 2 * self.graph.weight) * min(sizes().block_edges, self._largest)
         return self.scheduler.task_threads * (block + self.graph.at_once * _READ_EDGE)
 
     def _arrays(self, capacity: int) -> int:
@@ -220,9 +220,9 @@ class ScanMemory:
         """
         vertices, parts = self.graph.num_vertices, self.partitions
         if not self.can_rescan:
-            return min(self._largest, max(2 * BLOCK_EDGES, 2 * vertices))
-        wanted = max(2 * BLOCK_EDGES, vertices // 4) // parts
-        return min(self._largest, max(BLOCK_EDGES // 8, wanted))
+            return min(self._largest, max(2 * sizes().block_edges, 2 * vertices))
+        wanted = max(2 * sizes().block_edges, vertices // 4) // parts
+        return min(self._largest, max(sizes().block_edges // 8, wanted))
 
     @property
     def _is_iterated(self) -> bool:
@@ -276,7 +276,7 @@ class SweepMemory:
     @property
     def least_memory(self) -> int:
         """The smallest number of bytes that a sweep needs."""
-        return self.memory(2 * BLOCK_EDGES)
+        return self.memory(2 * sizes().block_edges)
 
     def memory(self, capacity: int) -> int:
         """Return the bytes of a sweep that holds `capacity` edges.
@@ -294,12 +294,12 @@ class SweepMemory:
             purpose = f"for strategy 'sweep' with {self.graph.num_vertices:,} vertices"
             raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
         room = (memory - self._shared) // (self.stored_edge + _SWEPT_EDGE)
-        return max(2 * BLOCK_EDGES, min(room, self.graph.num_edges))
+        return max(2 * sizes().block_edges, min(room, self.graph.num_edges))
 
     @property
     def _shared(self) -> int:
         """Bytes beside the edges and the result."""
-        block = _DEALT_EDGE * BLOCK_EDGES + self.graph.at_once * _READ_EDGE
+        block = _DEALT_EDGE * sizes().block_edges + self.graph.at_once * _READ_EDGE
         tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
         return _SWEEP + self.scheduler.task_threads * block + tiles
 
@@ -307,7 +307,7 @@ class SweepMemory:
 def check_reading(source: EdgeSource, memory: int) -> None:
     """Check that a bound on memory holds the segment that is read as a whole, before it is read."""
     for segment in source.segments:
-        block = _BLOCK_EDGE * min(BLOCK_EDGES, segment.edges_at_once)
+        block = _BLOCK_EDGE * min(sizes().block_edges, segment.edges_at_once)
         needed = _LOADED["numpy"] + block + segment.edges_at_once * _READ_EDGE
         if segment.edges_at_once and memory < needed:
             by = f" by format {segment.format!r}" if isinstance(segment, File) else ""

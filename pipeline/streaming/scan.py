@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graphs.source import BLOCK_EDGES, EdgeSource, as_index
+from ...graphs.source import EdgeSource, as_index
 from ...progress import report_progress
 from ...runtime.memory import pool
+from ...runtime.sizes import sizes
 from ...stages.fields import Candidates, Columns, Cut
 from .bounds import FOLD_SHARE, LAST_SHARE
 from .buffer import EdgeBuffer, Selected
@@ -150,7 +151,7 @@ class Scan:
         """Read block by block; yield the selected edges of each block."""
         source, buffer, total = self._source, self._buffer, self._source.num_edges
         rest = source.slice(self._seen, total or 0) if self._seen else source
-        size = BLOCK_EDGES if total is None else min(BLOCK_EDGES, total)
+        size = sizes().block_edges if total is None else min(sizes().block_edges, total)
         size = max(1, min(size, self._scanner.capacity // 2))
         ops = self._solver.ops
         positions = ops.arange(size, ops.index_dtype(size))

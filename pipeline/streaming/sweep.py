@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError
-from ...graphs.source import BLOCK_EDGES, EdgeSource, as_index, check_dtype
+from ...graphs.source import EdgeSource, as_index, check_dtype
 from ...progress import report_progress
 from ...runtime.host import show_bytes
 from ...runtime.memory import pool
@@ -70,7 +70,7 @@ class Sweeper:
         buckets = self._open(record)
         saved = time.perf_counter()
         rest = source.slice(buckets.seen, self.num_edges)
-        size = max(1, min(BLOCK_EDGES, self.capacity // 2))
+        size = max(1, min(sizes().block_edges, self.capacity // 2))
         calls = (partial(self._deal, buckets.order, block) for block in rest.blocks(size))
         for count, dealt in in_order(calls, self.solver.backend):
             buckets.append(dealt)

@@ -11,6 +11,7 @@ from mstflow.graphs.generate.families import rmat
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.runtime.device import device_array
+from mstflow.runtime.sizes import tuned
 
 #: Edges of a block in these tests.
 BLOCK = 256
@@ -81,17 +82,17 @@ def random_graph(blocks):
     [("fold", 8, 4, 1, 1), ("tree", 8, 4, 1, 1), ("two-scan", 32, 7, 4, 2)],
 )
 def test_a_scan_calls_the_device_seldom_for_each_block(
-    interpreter, monkeypatch, strategy, launches, copies, waits, scans
+    interpreter, strategy, launches, copies, waits, scans
 ):
     """Compare two numbers of blocks. A scan sends each edge once, and reads back single numbers."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", BLOCK)
     few, many = 32, 96
     found = []
     for blocks in (few, many):
         graph = random_graph(blocks)
         interpreter.start(0, checks="bounds")
         interpreter.counts()
-        mstflow.minimum_spanning_forest(graph, backend="cupy", strategy=strategy, threads=1)
+        with tuned(block_edges=BLOCK):
+            mstflow.minimum_spanning_forest(graph, backend="cupy", strategy=strategy, threads=1)
         found.append(interpreter.counts())
 
     def each(name):
@@ -108,13 +109,13 @@ def test_a_scan_calls_the_device_seldom_for_each_block(
 
 
 def test_a_full_buffer_is_reduced_by_a_solve(interpreter, monkeypatch):
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", BLOCK)
     blocks, reductions, forest = 96, [], Solver.forest
     monkeypatch.setattr(Solver, "forest", lambda *args: reductions.append(args) or forest(*args))
     source = EdgeSource.of(random_graph(blocks)).with_sizes()
     interpreter.start(0, checks="bounds")
     interpreter.counts()
-    scan(source, capacity=40 * BLOCK, can_rescan=False, backend="cupy")
+    with tuned(block_edges=BLOCK):
+        scan(source, capacity=40 * BLOCK, can_rescan=False, backend="cupy")
     counts = interpreter.counts()
     assert 3 <= len(reductions) <= 4
     assert counts.launches + counts.sorts <= 8 * blocks + 60 * len(reductions)

@@ -5,7 +5,6 @@ that differs from the definition. With `-s`, the tests print a table of all faul
 """
 
 import importlib.util
-import random
 import re
 import shutil
 import sys
@@ -19,8 +18,9 @@ import mstflow
 from interpreted_gpu import KERNEL_SOURCES
 from lender import Lender
 from mstflow import primitives
+from mstflow.runtime.sizes import tuned
 from plant_faults import planted
-from primitive_cases import CASES, compare
+from primitive_cases import CASES, Draws, compare
 
 RACE, OUTSIDE, UNINITIALISED = "race", "outside all arrays", "uninitialised memory"
 DIVERGENT, DIFFERS = "divergent vote", "the result differs"
@@ -235,9 +235,10 @@ def module(interpreter, tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
+def _small_blocks():
     """Scan a small graph in several blocks, so that several threads take part."""
-    monkeypatch.setattr("mstflow.pipeline.streaming.scan.BLOCK_EDGES", 20)
+    with tuned(block_edges=20):
+        yield
 
 
 def kernel(folder, file, name, _):
@@ -273,7 +274,7 @@ def first_finding(ops, by, seeds=100):
 
 def check_case(ops, primitive, seed):
     dtypes, build = CASES[primitive]
-    rng = random.Random(seed)
+    rng = Draws(seed, seed)
     args, options, expected = build(rng, rng.choice(dtypes), rng.choice([20, 20, 300, 700]))
     lent = Lender(ops, step=1 + seed % 2)
     compare(primitive, getattr(lent, primitive)(*args, **options), expected)

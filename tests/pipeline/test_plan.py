@@ -9,6 +9,7 @@ import pytest
 from pyarrow import feather
 
 import mstflow
+from covering import covering
 from mstflow import Pipeline
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
@@ -31,12 +32,11 @@ from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Chosen, Count
 
 CASES = [
-    (strategy, scheduler, partitions)
-    for strategy in ("auto", "fold", "tree", "two-scan", "iterate")
-    for scheduler in ("inline", "threads")
-    for partitions in (None, 1, 8)
-    if partitions != 8 or strategy != "fold"
-] + [("two-scan", "processes", 8), ("sweep", "inline", None)]
+    *covering(["auto", "tree", "two-scan", "iterate"], ["inline", "threads"], [None, 1, 8]),
+    *covering(["fold"], ["inline", "threads"], [None, 1]),
+    ("two-scan", "processes", 8),
+    ("sweep", "inline", None),
+]
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +180,16 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     # Something other than a forest must not be taken from forests.
     assert not reduces_first(Candidates(kruskal, is_own=True), tight)
     assert not reduces_first(Candidates(Pipeline("p", result=("num_edges",))), tight)
+
+
+@pytest.mark.parametrize(("free", "strategy"), [(10**10, "whole"), (10**10 - 1, "two-scan")])
+def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
+    graph = GraphFacts(10**7, 10**8, is_in_memory=True)
+    request = Request(candidates("auto"), Options(), graph, Workers(), "cupy", free, 10**10)
+    found = plan(request)
+    assert found.strategy == strategy
+    assert ("larger than the device's memory" in found.reason) == (strategy == "two-scan")
+    assert strategy == "whole" or found.memory <= free
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):

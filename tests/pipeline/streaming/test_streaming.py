@@ -18,6 +18,7 @@ import pytest
 from scanning import scan
 
 import mstflow
+from covering import covering
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.open import open_files
@@ -106,9 +107,14 @@ def check_scheduler(graph, strategy, scheduler):
     assert np.array_equal(forest.edge_ids, EXPECTED)
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
-@pytest.mark.parametrize("strategy", ["tree", "two-scan", "iterate"])
-@pytest.mark.parametrize("name", ["npy", "parquet", "delayed", "arrays"])
+@pytest.mark.parametrize(
+    ("name", "strategy", "scheduler"),
+    covering(
+        ["npy", "parquet", "delayed", "arrays"],
+        ["tree", "two-scan", "iterate"],
+        ["threads", "distributed"],
+    ),
+)
 def test_every_scheduler(folder, parquet, name, strategy, scheduler, request):
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     check_scheduler(sources(folder, parquet)[name], strategy, where)
