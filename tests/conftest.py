@@ -67,10 +67,9 @@ def _use_fake_driver(config):
     if reason := interpreted_gpu.why_not():
         message = f"--interpret-gpu is not possible: {reason}"
         raise pytest.UsageError(message)
-    if interpreted_gpu.VARIABLE not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="mstflow-gpu-")
-        config.add_cleanup(folder.cleanup)
-        os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder.name))
+    folder = tempfile.TemporaryDirectory(prefix="mstflow-gpu-")
+    config.add_cleanup(folder.cleanup)
+    os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder.name))
     interpreted_gpu.install()
 
 

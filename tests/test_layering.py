@@ -1,6 +1,7 @@
 """Imports point one way, folders stay small, and no large library is imported early."""
 
 import ast
+import functools
 import subprocess
 import sys
 import tomllib
@@ -47,10 +48,15 @@ def name_of(path):
     return ".".join(["mstflow", *(part for part in parts if part != "__init__")])
 
 
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
 def imports(path):
     """Yield the dotted names that a module imports, including imports for type checkers."""
     package = ("mstflow", *path.relative_to(ROOT).parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -89,7 +95,7 @@ def test_folders_are_small():
 
 def test_the_first_line_states_the_purpose():
     for path in [*MODULES, *ROOT.glob("*.py"), *OTHERS]:
-        assert ast.get_docstring(ast.parse(path.read_text())).splitlines()[0].endswith("."), path
+        assert ast.get_docstring(parsed(path)).splitlines()[0].endswith("."), path
 
 
 def test_every_folder_is_in_the_distribution():

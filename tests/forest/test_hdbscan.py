@@ -98,14 +98,14 @@ def test_stages_before_any_algorithm(algorithm):
         assert found.edge_ids.tolist() == tree.edge_ids.tolist()
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_stages_on_dask(scheduler):
+def test_stages_on_dask(cluster):
     graph = union_of_many(20, "u8")  # no other dtype can represent these weights
     composed = with_reachability(mstflow.algorithm("auto"))
-    found = minimum_spanning_forest(graph, algorithm=composed, scheduler=scheduler, partitions=3)
     tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
-    assert found.strategy == "iterate"
-    assert found.edge_ids.tolist() == tree.edge_ids.tolist()
+    for where in ("threads", cluster):
+        found = minimum_spanning_forest(graph, algorithm=composed, scheduler=where, partitions=3)
+        assert found.strategy == "iterate"
+        assert found.edge_ids.tolist() == tree.edge_ids.tolist()
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -21,7 +21,7 @@ BLOCK = 256
 def graph(request, interpreter):
     if request.param == "New York":
         return request.getfixturevalue("new_york")
-    generated = rmat(16, 16, shuffle_vertices=request.param != "R-MAT")
+    generated = rmat(14, 16, shuffle_vertices=request.param != "R-MAT")
     columns = generated.edges(0, generated.num_edges)
     return mstflow.EdgeList(*columns, num_vertices=generated.num_vertices)
 

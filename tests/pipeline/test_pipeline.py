@@ -353,8 +353,7 @@ def test_without_a_choice_a_forest_is_empty(scheduler):
     assert fields["forest"].tolist() == []
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_scalars_become_those_of_python(scheduler):
+def test_scalars_become_those_of_python(cluster):
     """A dtype also has no axes, and a NumPy type has the attributes of its scalars."""
 
     @stage(writes=("flag", "count", "number", "dtype", "kind"))
@@ -364,11 +363,12 @@ def test_scalars_become_those_of_python(scheduler):
 
     names = ("flag", "count", "number", "dtype", "kind")
     pipeline = Pipeline("p", scalars, result=names)
-    fields, _ = pipeline.run(GRAPH, scheduler=scheduler, partitions=1)
-    found = [fields[name] for name in names]
-    assert found == [True, 7, 0.5, np.float32, np.float32]
-    assert list(map(type, found[:3])) == [bool, int, float]
-    assert isinstance(found[3], np.dtype)
+    for where in ("threads", cluster):
+        fields, _ = pipeline.run(GRAPH, scheduler=where, partitions=1)
+        found = [fields[name] for name in names]
+        assert found == [True, 7, 0.5, np.float32, np.float32]
+        assert list(map(type, found[:3])) == [bool, int, float]
+        assert isinstance(found[3], np.dtype)
 
 
 def test_edges_are_added_only_to_chosen_fields():

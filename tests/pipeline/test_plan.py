@@ -88,6 +88,18 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
         assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
 
 
+def test_the_memory_of_every_process_counts(folder, monkeypatch, capsys):
+    hold(monkeypatch, 0)
+
+    def least(scheduler, threads):
+        options = ["--scheduler", scheduler, "--threads", str(threads), "--partitions", "1"]
+        assert main(["plan", str(folder), *options, "--memory", "10GB", "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["least"]
+
+    assert least("processes", 3) == 3 * least("processes", 1)
+    assert least("threads", 3) == least("threads", 1) > least("inline", 1)
+
+
 FORMATS = ["npz", "parquet", "arrow", "csv", "txt", "gr", "mtx", "bin", "folder"]
 
 

@@ -37,19 +37,21 @@ CASES = {}
 class Draws(random.Random):
     """Draw arguments by a seed; by another, the dtypes of indices and keys, and numbers of columns.
 
-    A kernel is compiled for each combination of these, so cases share few combinations.
+    A kernel is compiled for each combination of these, so cases share few combinations. Without a
+    number of a combination, the first seed draws all.
     """
 
-    def __init__(self, seed, combination):
+    def __init__(self, seed, combination=None):
         super().__init__(seed)
-        self._dtypes = random.Random(combination)
+        self._dtypes = None if combination is None else random.Random(combination)
+        turn = seed if combination is None else combination
         #: A number of columns, up to 3: four consecutive combinations have all.
-        self.num_columns = (3 * combination + combination // 4) % 4
+        self.num_columns = (3 * turn + turn // 4) % 4
 
     def choice(self, options):
-        return (self._dtypes if options is INDEX or options is UNSIGNED else super()).choice(
-            options
-        )
+        if self._dtypes and (options is INDEX or options is UNSIGNED):
+            return self._dtypes.choice(options)
+        return super().choice(options)
 
 
 def case(dtypes):

@@ -105,9 +105,7 @@ def test_errors_reach_the_caller_complete():
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 
 
-@pytest.mark.parametrize("scheduler", ["processes", "distributed"])
-def test_tasks_that_workers_cannot_load_are_errors(scheduler, request, monkeypatch):
-    where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
+def test_tasks_that_workers_cannot_load_are_errors(cluster, monkeypatch):
     module = types.ModuleType("only_here")
     monkeypatch.setitem(sys.modules, "only_here", module)
     exec("class Secret: pass", vars(module))
@@ -120,7 +118,7 @@ def test_tasks_that_workers_cannot_load_are_errors(scheduler, request, monkeypat
     pipeline = Pipeline("p", need_the_secret)
     with pytest.raises(WorkerError, match=r"a worker cannot load the task .*No module named"):
         mstflow.minimum_spanning_forest(
-            GRAPH, algorithm=pipeline, scheduler=where, partitions=2, threads=1
+            GRAPH, algorithm=pipeline, scheduler=cluster, partitions=2, threads=1
         )
 
 
