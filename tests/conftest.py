@@ -67,10 +67,9 @@ def _use_fake_driver(config):
     if reason := interpreted_gpu.why_not():
         message = f"--interpret-gpu is not possible: {reason}"
         raise pytest.UsageError(message)
-    if interpreted_gpu.VARIABLE not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="mstflow-gpu-")
-        config.add_cleanup(folder.cleanup)
-        os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder.name))
+    folder = tempfile.TemporaryDirectory(prefix="mstflow-gpu-")
+    config.add_cleanup(folder.cleanup)
+    os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder.name))
     interpreted_gpu.install()
 
 
@@ -112,12 +111,11 @@ def examples(request):
     return settings().max_examples
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster():
     """Start a `distributed` cluster of two worker processes; yield its client.
 
-    It ends with the module, and does not profile itself: an idle cluster takes a fifth of a
-    processor.
+    It does not profile itself: an idle cluster would take a fifth of a processor.
     """
     import dask
     from distributed import Client, LocalCluster

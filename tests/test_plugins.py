@@ -158,7 +158,8 @@ def test_reader_in_blocks_keeps_to_a_bound(readers):
         "print(open('/proc/self/status').read())"  # rusage would also count the memory of pytest
     )
     command = [sys.executable, "-c", program, "solve", path, "--memory", "360MB"]
-    environment = {**os.environ, "PYTHONPATH": str(readers)}
+    paths = [str(readers), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.stderr == ""
     assert "16,000,000" in done.stdout  # edges, 384 MB

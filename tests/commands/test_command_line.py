@@ -269,25 +269,22 @@ def test_listings(capsys):
     assert (facts["mstflow"], facts["packages"]["dask"]) == (mstflow.__version__, dask.__version__)
 
 
-@pytest.mark.parametrize("command", [["mstflow"], [sys.executable, "-m", "mstflow"]])
-def test_as_a_process(command, graph, tmp_path):
-    if command == ["mstflow"]:
-        command = [str(Path(sys.executable).with_name("mstflow"))]
-    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
-    assert version.stdout == f"mstflow {mstflow.__version__}\n"
-    processes = [
-        *command,
-        "solve",
-        graph,
-        "--scheduler",
-        "processes",
-        "--partitions",
-        "2",
-        "--json",
-    ]
-    done = subprocess.run(processes, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert json.loads(done.stdout)["total_weight"] == 8
-    failed = subprocess.run([*command, "solve", "nothing.gr"], capture_output=True, text=True)
+def test_as_a_process(graph, tmp_path):
+    installed, module = (
+        [Path(sys.executable).with_name("mstflow")],
+        [sys.executable, "-m", "mstflow"],
+    )
+
+    def run(command, *arguments):
+        command = [*command, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+
+    for command in (installed, module):
+        assert run(command, "--version").stdout == f"mstflow {mstflow.__version__}\n"
+    options = ["--scheduler", "processes", "--partitions", "2", "--json"]
+    done = run(installed, "solve", graph, *options)
+    assert json.loads(done.stdout)["total_weight"] == 8, done.stderr
+    failed = run(module, "solve", "nothing.gr")
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr == "error: nothing.gr: No such file or directory\n"
 

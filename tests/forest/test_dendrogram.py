@@ -121,9 +121,6 @@ def test_scipy_accepts_the_linkage():
     points = np.random.default_rng(7).normal(size=(30, 2))
     table = minimum_spanning_forest(complete_graph(points)).linkage()
     assert sorted(hierarchy.dendrogram(table, no_plot=True)["leaves"]) == list(range(30))
-    assert np.array_equal(
-        hierarchy.cophenet(table), hierarchy.cophenet(hierarchy.linkage(points, "single"))
-    )
 
 
 @given(edge_lists())
@@ -295,13 +292,6 @@ def test_hierarchy_by_definition(backend, graph, maximum):
 def int_or_float(forest, edge):
     """Return a weight as a Python number, which compares exactly."""
     return forest.weight[edge].item()
-
-
-def test_cophenetic_distances_are_those_of_scipy():
-    points = np.random.default_rng(8).integers(0, 9, (60, 2))
-    forest = minimum_spanning_forest(complete_graph(points))
-    ours = forest.dendrogram().cophenetic(*np.triu_indices(60, 1))
-    assert np.array_equal(ours, hierarchy.cophenet(forest.linkage()))
 
 
 def test_cophenetic_distances_of_one_vertex_and_of_two_components():

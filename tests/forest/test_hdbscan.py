@@ -1,7 +1,5 @@
 """HDBSCAN: weights compared with their definition, clusters with those of scikit-learn."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +11,7 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.neighbors import kneighbors_graph
 
 import mstflow
+from covering import covering
 from graph_strategies import edge_lists, union_of_many
 from mstflow import backends, minimum_spanning_forest, mutual_reachability
 from mstflow.errors import GraphError, OptionError, PipelineError
@@ -99,22 +98,14 @@ def test_stages_before_any_algorithm(algorithm):
         assert found.edge_ids.tolist() == tree.edge_ids.tolist()
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_stages_on_dask(scheduler):
+def test_stages_on_dask(cluster):
     graph = union_of_many(20, "u8")  # no other dtype can represent these weights
     composed = with_reachability(mstflow.algorithm("auto"))
-    found = minimum_spanning_forest(graph, algorithm=composed, scheduler=scheduler, partitions=3)
     tree = minimum_spanning_forest(mutual_reachability(graph, min_samples=3))
-    assert found.strategy == "iterate"
-    assert found.edge_ids.tolist() == tree.edge_ids.tolist()
-
-
-def check_clusters(tree, points, min_samples, algorithm="auto"):
-    """Compare the clusters of a tree with those of scikit-learn."""
-    for size in (2, 5, 25):
-        model = HDBSCAN(size, min_samples=min_samples, algorithm=algorithm, copy=True)
-        labels = model.fit(points).labels_
-        assert tree.hdbscan(min_cluster_size=size).tolist() == numbered_by_first(labels)
+    for where in ("threads", cluster):
+        found = minimum_spanning_forest(graph, algorithm=composed, scheduler=where, partitions=3)
+        assert found.strategy == "iterate"
+        assert found.edge_ids.tolist() == tree.edge_ids.tolist()
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -122,8 +113,10 @@ def check_clusters(tree, points, min_samples, algorithm="auto"):
 def test_clusters_against_scikit_learn_without_ties(name, min_samples):
     samples = all_pairs(SAMPLES[name])
     tree = minimum_spanning_forest(mutual_reachability(samples, min_samples=min_samples))
-    for algorithm in ("brute", "kd_tree"):
-        check_clusters(tree, SAMPLES[name], min_samples, algorithm)
+    for size in (2, 5, 25):
+        model = HDBSCAN(size, min_samples=min_samples, algorithm="kd_tree", copy=True)
+        labels = model.fit(SAMPLES[name]).labels_
+        assert tree.hdbscan(min_cluster_size=size).tolist() == numbered_by_first(labels)
 
 
 def test_nearest_neighbors_approximate_all_pairs():
@@ -158,7 +151,7 @@ def test_selections_and_probabilities_against_scikit_learn(name):
     points = SAMPLES[name]
     samples = mutual_reachability(all_pairs(points), min_samples=2)  # does not create ties
     tree = minimum_spanning_forest(samples).dendrogram()
-    for method, single, largest in itertools.product(("eom", "leaf"), (False, True), (None, 250)):
+    for method, single, largest in covering(["eom", "leaf"], [False, True], [None, 250]):
         options = {"allow_single_cluster": single, "max_cluster_size": largest}
         model = HDBSCAN(15, min_samples=2, cluster_selection_method=method, copy=True, **options)
         model.fit(points)

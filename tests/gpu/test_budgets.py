@@ -21,7 +21,7 @@ BLOCK = 256
 def graph(request, interpreter):
     if request.param == "New York":
         return request.getfixturevalue("new_york")
-    generated = rmat(16, 16, shuffle_vertices=request.param != "R-MAT")
+    generated = rmat(14, 16, shuffle_vertices=request.param != "R-MAT")
     columns = generated.edges(0, generated.num_edges)
     return mstflow.EdgeList(*columns, num_vertices=generated.num_vertices)
 
@@ -92,7 +92,8 @@ def test_a_scan_calls_the_device_seldom_for_each_block(
         graph = random_graph(blocks)
         interpreter.start(0, checks="bounds")
         interpreter.counts()
-        mstflow.minimum_spanning_forest(graph, backend="cupy", strategy=strategy, threads=1)
+        with tuned(block_edges=BLOCK):
+            mstflow.minimum_spanning_forest(graph, backend="cupy", strategy=strategy, threads=1)
         found.append(interpreter.counts())
 
     def each(name):
@@ -115,7 +116,8 @@ def test_a_full_buffer_is_reduced_by_a_solve(interpreter, monkeypatch):
     source = EdgeSource.of(random_graph(blocks)).with_sizes()
     interpreter.start(0, checks="bounds")
     interpreter.counts()
-    scan(source, capacity=40 * BLOCK, can_rescan=False, backend="cupy")
+    with tuned(block_edges=BLOCK):
+        scan(source, capacity=40 * BLOCK, can_rescan=False, backend="cupy")
     counts = interpreter.counts()
     assert 3 <= len(reductions) <= 4
     assert counts.launches + counts.sorts <= 8 * blocks + 60 * len(reductions)

@@ -633,18 +633,6 @@ def test_lazy_tables_on_threads(name, tmp_path):
     assert np.array_equal(minimum_spanning_forest(graph, **options).edge_ids, FOREST)
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=True
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
 FEW = [
     "arrays",
     "pandas frame",
@@ -665,14 +653,14 @@ FEW = [
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_same_forest_on_two_workers(name, tmp_path, client):
+def test_same_forest_on_two_workers(name, tmp_path, cluster):
     graph, options = opened(name, tmp_path)
-    forest = minimum_spanning_forest(graph, scheduler=client, partitions=3, **options)
+    forest = minimum_spanning_forest(graph, scheduler=cluster, partitions=3, **options)
     assert np.array_equal(forest.edge_ids, FOREST)
 
 
 @pytest.mark.parametrize("name", ["spark folder", "csv folder", "url of a file"])
-def test_same_forest_on_two_workers_with_a_bound(name, tmp_path, client):
+def test_same_forest_on_two_workers_with_a_bound(name, tmp_path, cluster):
     graph, options = opened(name, tmp_path)
-    forest = minimum_spanning_forest(graph, scheduler=client, memory="1GB", **options)
+    forest = minimum_spanning_forest(graph, scheduler=cluster, memory="1GB", **options)
     assert np.array_equal(forest.edge_ids, FOREST)

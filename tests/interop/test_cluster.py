@@ -19,7 +19,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
-from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.datasets import make_blobs
 from sklearn.feature_extraction.image import grid_to_graph
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.model_selection import GridSearchCV
@@ -80,30 +80,6 @@ def test_hdbscan_equals_that_of_scikit_learn(options):
     np.testing.assert_allclose(ours.probabilities_, theirs.probabilities_, atol=1e-12)
     ours, theirs = (each.dbscan_clustering(1.5) for each in (ours, theirs))
     assert is_same_partition(ours, theirs)
-
-
-def comparison_data():
-    """Yield the data sets on which the documentation of scikit-learn compares clusterings."""
-    yield make_circles(500, factor=0.5, noise=0.05, random_state=30)[0]
-    yield make_moons(500, noise=0.05, random_state=30)[0]
-    yield make_blobs(500, random_state=30)[0]
-    yield np.random.default_rng(30).random((500, 2))
-    yield make_blobs(500, random_state=170)[0] @ [[0.6, -0.6], [-0.4, 0.8]]
-    yield make_blobs(500, cluster_std=[1.0, 2.5, 0.5], random_state=170)[0]
-
-
-@pytest.mark.parametrize("options", [
-    {"min_samples": 1},
-    {"min_samples": 2, "min_cluster_size": 15},
-    {"min_samples": 2, "cluster_selection_method": "leaf"},
-])  # fmt: skip
-def test_comparison_data_of_scikit_learn(options):
-    """For more samples, distances are tied: scikit-learn orders these edges, we remove all."""
-    for samples in map(StandardScaler().fit_transform, comparison_data()):
-        ours = HDBSCAN(**options).fit(samples)
-        theirs = sklearn.cluster.HDBSCAN(**options, copy=True).fit(samples)
-        assert is_same_partition(ours.labels_, theirs.labels_)
-        np.testing.assert_allclose(ours.probabilities_, theirs.probabilities_, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "chebyshev", "cosine"])

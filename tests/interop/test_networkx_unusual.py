@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+from covering import covering
 from mstflow.interop.networkx import backend
 from mstflow.interop.networkx.info import FUNCTIONS
 
@@ -179,18 +180,20 @@ FACTORIES = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("factory", FACTORIES)
 @pytest.mark.parametrize(
-    "name",
-    [
-        "edge_attr_dict_factory",
-        "edge_key_dict_factory",
-        "adjlist_inner_dict_factory",
-        "adjlist_outer_dict_factory",
-        "node_attr_dict_factory",
-        "node_dict_factory",
-    ],
+    ("name", "factory", "kind"),
+    covering(
+        [
+            "edge_attr_dict_factory",
+            "edge_key_dict_factory",
+            "adjlist_inner_dict_factory",
+            "adjlist_outer_dict_factory",
+            "node_attr_dict_factory",
+            "node_dict_factory",
+        ],
+        list(FACTORIES),
+        KINDS,
+    ),
 )
 def test_classes_with_other_dictionaries(name, factory, kind):
     graphs = [of_class(kind, name, FACTORIES[factory]), kind()]

@@ -353,8 +353,7 @@ def test_without_a_choice_a_forest_is_empty(scheduler):
     assert fields["forest"].tolist() == []
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_scalars_become_those_of_python(scheduler):
+def test_scalars_become_those_of_python(cluster):
     """A dtype also has no axes, and a NumPy type has the attributes of its scalars."""
 
     @stage(writes=("flag", "count", "number", "dtype", "kind"))
@@ -364,11 +363,12 @@ def test_scalars_become_those_of_python(scheduler):
 
     names = ("flag", "count", "number", "dtype", "kind")
     pipeline = Pipeline("p", scalars, result=names)
-    fields, _ = pipeline.run(GRAPH, scheduler=scheduler, partitions=1)
-    found = [fields[name] for name in names]
-    assert found == [True, 7, 0.5, np.float32, np.float32]
-    assert list(map(type, found[:3])) == [bool, int, float]
-    assert isinstance(found[3], np.dtype)
+    for where in ("threads", cluster):
+        fields, _ = pipeline.run(GRAPH, scheduler=where, partitions=1)
+        found = [fields[name] for name in names]
+        assert found == [True, 7, 0.5, np.float32, np.float32]
+        assert list(map(type, found[:3])) == [bool, int, float]
+        assert isinstance(found[3], np.dtype)
 
 
 def test_edges_are_added_only_to_chosen_fields():
@@ -630,7 +630,7 @@ def test_reports_are_equal_on_every_scheduler(cluster):
     random = np.random.default_rng(7)
     graph = (*random.integers(0, 60, (2, 300)), random.integers(0, 99, 300))
     counted = mstflow.algorithm("boruvka-edgelist").insert_after("count_edges", *COUNT_LIGHT)
-    for pipeline in (counted.given(limit=30), TWO_ROUNDS, mstflow.algorithm("filter-boruvka")):
+    for pipeline in (counted.given(limit=30), THREE_ROUNDS, mstflow.algorithm("filter-boruvka")):
         first, *others = (
             pipeline.run(graph, scheduler=scheduler, partitions=3, strategy="iterate")[1]
             for scheduler in ("inline", "synchronous", "threads", cluster)
@@ -672,11 +672,12 @@ def test_large_counts_combine_by_row():
 
 
 ROUND = (*JOIN, add_level, *CONTRACT)
-TWO_ROUNDS = Pipeline(
-    "two-rounds",
+THREE_ROUNDS = Pipeline(
+    "three-rounds",
     start_levels,
     drop_loops,
     count_edges,
+    *ROUND,
     *ROUND,
     *ROUND,
     compose_labels,
@@ -688,7 +689,7 @@ TWO_ROUNDS = Pipeline(
 @given(graph=edge_lists(), maximum=st.booleans())
 def test_fields_of_partitions_are_concatenated(scheduler, graph, maximum):
     first, *others = (
-        TWO_ROUNDS.run(
+        THREE_ROUNDS.run(
             graph,
             result=("edges", "labels", "forest", "num_edges", "num_vertices"),
             maximum=maximum,
@@ -711,8 +712,8 @@ def test_fields_of_partitions_are_concatenated(scheduler, graph, maximum):
 
 
 @given(graph=edge_lists())
-def test_two_rounds(graph):
-    fields, report = TWO_ROUNDS.run(graph)
+def test_three_rounds(graph):
+    fields, report = THREE_ROUNDS.run(graph)
     labels, edges, forest = fields.values()
     u, v = (column.astype(np.int64) for column in (graph.u, graph.v))
     left = np.flatnonzero(labels[u] != labels[v])  # each fragment is one of the vertices now
@@ -728,16 +729,16 @@ def test_two_rounds(graph):
 
 
 def test_a_result_of_one_field():
-    fields, report = TWO_ROUNDS.run(GRAPH, result="labels")
+    fields, report = THREE_ROUNDS.run(GRAPH, result="labels")
     assert list(fields) == ["labels"]
     assert fields["labels"].tolist() == [0, 0, 0, 0]
-    assert report.plan.algorithm == "two-rounds"
-    with pytest.raises(PipelineError, match="pipeline 'two-rounds': its result: reads 'colour'"):
-        TWO_ROUNDS.run(GRAPH, result=("labels", "colour"))
+    assert report.plan.algorithm == "three-rounds"
+    with pytest.raises(PipelineError, match="pipeline 'three-rounds': its result: reads 'colour'"):
+        THREE_ROUNDS.run(GRAPH, result=("labels", "colour"))
 
 
 def test_scans_return_only_the_forest():
     with pytest.raises(OptionError, match="'tree' gives only the field 'forest'; choose whole or"):
-        TWO_ROUNDS.run(GRAPH, strategy="tree")
+        THREE_ROUNDS.run(GRAPH, strategy="tree")
     fields, _ = mstflow.algorithm("kruskal").run(GRAPH, strategy="tree", partitions=2)
     assert fields["forest"].tolist() == [1, 2, 3]

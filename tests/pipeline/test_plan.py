@@ -9,6 +9,7 @@ import pytest
 from pyarrow import feather
 
 import mstflow
+from covering import covering
 from mstflow import Pipeline
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
@@ -32,12 +33,11 @@ from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Chosen, Count
 
 CASES = [
-    (strategy, scheduler, partitions)
-    for strategy in ("auto", "fold", "tree", "two-scan", "iterate")
-    for scheduler in ("inline", "threads")
-    for partitions in (None, 1, 8)
-    if partitions != 8 or strategy != "fold"
-] + [("two-scan", "processes", 8), ("sweep", "inline", None)]
+    *covering(["auto", "tree", "two-scan", "iterate"], ["inline", "threads"], [None, 1, 8]),
+    *covering(["fold"], ["inline", "threads"], [None, 1]),
+    ("two-scan", "processes", 8),
+    ("sweep", "inline", None),
+]
 
 #: Kernels are loaded after a number of calls, which earlier tests may have nearly reached.
 WITHOUT_KERNELS = tuned(
@@ -92,6 +92,18 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
         done = solve(found["least"]).report.plan
         facts = (done.strategy, done.partitions, done.memory, done.reason)
         assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
+
+
+def test_the_memory_of_every_process_counts(folder, monkeypatch, capsys):
+    hold(monkeypatch, 0)
+
+    def least(scheduler, threads):
+        options = ["--scheduler", scheduler, "--threads", str(threads), "--partitions", "1"]
+        assert main(["plan", str(folder), *options, "--memory", "10GB", "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["least"]
+
+    assert least("processes", 3) == 3 * least("processes", 1)
+    assert least("threads", 3) == least("threads", 1) > least("inline", 1)
 
 
 FORMATS = ["npz", "parquet", "arrow", "csv", "txt", "gr", "mtx", "bin", "folder"]
@@ -187,6 +199,16 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     # Something other than a forest must not be taken from forests.
     assert not reduces_first(Alternatives(kruskal, is_own=True), tight)
     assert not reduces_first(Alternatives(Pipeline("p", result=("num_edges",))), tight)
+
+
+@pytest.mark.parametrize(("free", "strategy"), [(10**10, "whole"), (10**10 - 1, "two-scan")])
+def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
+    graph = GraphFacts(10**7, 10**8, is_in_memory=True)
+    request = Request(candidates("auto"), Options(), graph, Workers(), "cupy", free, 10**10)
+    found = plan(request)
+    assert found.strategy == strategy
+    assert ("larger than the device's memory" in found.reason) == (strategy == "two-scan")
+    assert strategy == "whole" or found.memory <= free
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):

@@ -11,7 +11,7 @@ from mstflow.runtime.sizes import tuned
 
 def modules():
     """Return the names of all array modules; with several threads, they share small arrays, too."""
-    several = ["numba, 4 threads"] if "numba" in mstflow.backends() else []
+    several = ["numba, 4-threads"] if "numba" in mstflow.backends() else []
     return [*mstflow.backends(), *several]
 
 

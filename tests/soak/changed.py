@@ -13,7 +13,7 @@ import numpy as np
 
 from soak import oracle
 from soak.case import Case, Command, WrongError
-from soak.kills import SHARED, Large, large_graph
+from soak.kills import SHARED, Large, large_graph, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,26 +92,23 @@ def _solved(graph: Large, columns: tuple[Any, ...]) -> Large:
 # Formats. All state the number of vertices, so only edges can differ.
 
 
-def _write_folder(path: Path, graph: Large) -> None:
-    path.mkdir()
-    for name, column in zip("uvw", graph.columns, strict=True):
-        np.save(path / f"{name}.npy", column)
-    (path / "n.txt").write_text(f"{graph.num_vertices}\n")
+def _table(graph: Large) -> Any:
+    import pyarrow
+
+    table = pyarrow.table(dict(zip(("u", "v", "weight"), graph.columns, strict=True)))
+    return table.replace_schema_metadata({"num_vertices": str(graph.num_vertices)})
 
 
 def _write_parquet(path: Path, graph: Large) -> None:
-    import pyarrow
     from pyarrow import parquet
 
-    table = pyarrow.table(dict(zip(("u", "v", "weight"), graph.columns, strict=True)))
-    table = table.replace_schema_metadata({"num_vertices": str(graph.num_vertices)})
-    parquet.write_table(table, path, row_group_size=20_000)
+    parquet.write_table(_table(graph), path, row_group_size=20_000)
 
 
 def _write_arrow(path: Path, graph: Large) -> None:
     import pyarrow
 
-    table = pyarrow.table(dict(zip(("u", "v", "weight"), graph.columns, strict=True)))
+    table = _table(graph)
     with pyarrow.ipc.new_file(str(path), table.schema) as file:
         file.write_table(table)
 
@@ -128,7 +125,7 @@ def _write_gr(path: Path, graph: Large) -> None:
 
 
 _WRITERS: dict[str, Callable[[Path, Large], None]] = {
-    "": _write_folder,
+    "": write_folder,
     ".parquet": _write_parquet,
     ".arrow": _write_arrow,
     ".npz": _write_npz,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import os
 import random
 import signal
@@ -19,6 +18,7 @@ import mstflow
 from mstflow.errors import MstflowError
 from soak import oracle
 from soak.case import Case, Command
+from soak.clusters import healthy_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,11 +93,16 @@ def _folders(folder: Path, graph: Large, count: int) -> Iterator[Path]:
     """Write ranges of the edges to folders of columns."""
     for place, rows in enumerate(np.array_split(np.arange(len(graph.columns[0])), count)):
         path = folder / f"part{place}"
-        path.mkdir()
-        for name, column in zip("uvw", graph.columns, strict=True):
-            np.save(path / f"{name}.npy", column[rows])
-        (path / "n.txt").write_text(f"{graph.num_vertices}\n")
+        write_folder(path, graph, rows)
         yield path
+
+
+def write_folder(path: Path, graph: Large, rows: Any = slice(None)) -> None:
+    """Write a range of the edges to a folder of columns."""
+    path.mkdir()
+    for name, column in zip("uvw", graph.columns, strict=True):
+        np.save(path / f"{name}.npy", column[rows])
+    (path / "n.txt").write_text(f"{graph.num_vertices}\n")
 
 
 def _records(kept: Path) -> dict[str, int]:
@@ -119,7 +124,7 @@ def _wait_for_records(command: Command, kept: Path, wanted: int, rng: random.Ran
 def workers(case: Case) -> None:
     """Kill workers of a cluster during a run: it finds the right forest, or raises an error."""
     rng, graph = case.rng, large_graph(case.seed, case.number // SHARED)
-    client = _healthy_client()
+    client = healthy_workers()
     options: dict[str, Any] = {
         "strategy": rng.choice(["auto", "tree", "two-scan", "fold", "iterate"]),
         "num_vertices": graph.num_vertices,
@@ -153,29 +158,3 @@ def _kill(case: Case, cluster: Any, moments: list[float]) -> None:
         with contextlib.suppress(IndexError, ProcessLookupError):
             os.kill(case.rng.choice(pids), signal.SIGKILL)
             case.counts["kills"] += 1
-
-
-def _healthy_client() -> Any:
-    """Return a client of two workers; of a new cluster, if a killed one does not come back."""
-    client = _client()
-    try:
-        client.wait_for_workers(2, timeout=5)
-    except Exception:  # of any kind: what is left of a cluster may fail in many ways
-        _client.cache_clear()
-        with contextlib.suppress(Exception):
-            client.cluster.close(timeout=5)
-            client.close(timeout=5)
-        client = _client()
-    return client
-
-
-@functools.cache
-def _client() -> Any:
-    """Return a client of two workers, which come back unless they are killed while they start."""
-    import dask
-    from distributed import Client, LocalCluster
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with dask.config.set({"distributed.scheduler.no-workers-timeout": "20s"}):
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-    return Client(cluster, set_as_default=False)

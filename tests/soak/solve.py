@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import mstflow
 from mstflow.testing import EVERY_STAGE
 from soak import inputs, oracle
+from soak.clusters import two_workers
 from soak.graphs import medium_graph, random_graph
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _resolved(options: dict[str, Any]) -> dict[str, Any]:
     if options["algorithm"] in THROUGH_ALL:
         resolved["algorithm"] = _through_all(options["algorithm"].removesuffix(EVERY))
     if options["scheduler"] in ("client", "address"):
-        client = _client()
+        client = two_workers()
         is_address = options["scheduler"] == "address"
         resolved["scheduler"] = client.scheduler.address if is_address else client
     if options["scheduler"] == "processes":
@@ -177,13 +177,3 @@ def _resolved(options: dict[str, Any]) -> dict[str, Any]:
 @functools.cache
 def _through_all(name: str) -> Any:
     return mstflow.algorithm(name).given(**EVERY_STAGE)
-
-
-@functools.cache
-def _client() -> Any:
-    """Return a client of a cluster that lives as long as this process."""
-    from distributed import Client, LocalCluster
-
-    warnings.filterwarnings("ignore", module="distributed")
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-    return Client(cluster, set_as_default=False)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mstflow
+from covering import covering
 from mstflow.primitives import array_module
 from mstflow.stages.fields import Edges
 from mstflow.stages.filter import LEAST_LIGHT, choose_pivot, sample_keys
@@ -48,9 +49,14 @@ def test_regular_orders(special, every, first, seed, sample_size):
             assert found.edge_ids.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("k", [16, 32])
-@pytest.mark.parametrize("algorithm", ["auto", "filter-kruskal", "filter-boruvka"])
-@pytest.mark.parametrize("options", [{}, {"strategy": "iterate", "partitions": 2}])
+@pytest.mark.parametrize(
+    ("k", "algorithm", "options"),
+    covering(
+        [16, 32],
+        ["auto", "filter-kruskal", "filter-boruvka"],
+        [{}, {"strategy": "iterate", "partitions": 2}],
+    ),
+)
 def test_loops_at_every_kth_edge(k, algorithm, options):
     """Arrays of neighbors begin with the point itself, at distance 0."""
     rng, n = np.random.default_rng(0), 2**17 // k

@@ -17,21 +17,18 @@ from mstflow.stages.fields import Count, Edges, Flags, Number, Verdict, VertexIn
 from mstflow.testing import check_stage
 
 PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components, reachability]
-STAGES = {
-    f"{pipeline.name}-{step.name}": (step, pipeline)
-    for pipeline in PIPELINES
-    for step in pipeline.stages()
-}
+#: All stages, each in the last pipeline that has it; `tests/test_equality.py` tests pipelines.
+STAGES = {step: pipeline for pipeline in PIPELINES for step in pipeline.stages()}
 EDGELIST = mstflow.algorithm("boruvka-edgelist")
 
 
-@pytest.mark.parametrize("name", STAGES)
-def test_stages_of_the_catalogue(name):
-    check_stage(*STAGES[name])
+@pytest.mark.parametrize("step", STAGES, ids=lambda step: step.name)
+def test_stages_of_the_catalogue(step):
+    check_stage(step, STAGES[step])
 
 
 def test_every_stage_has_a_summary():
-    for step, _ in STAGES.values():
+    for step in STAGES:
         assert step.summary.endswith("."), step
 
 

@@ -65,12 +65,12 @@ FAULTS = [
     Fault(
         "labels begin at 1",
         "stages/fragments.py", 'dtype="int64", exclusive=True', 'dtype="int64"', EQUALITY,
-        "follows",
+        "derived",
     ),
     Fault(
         "labels of several rounds are composed in the wrong order",
-        "stages/fragments.py", "reversed(levels[:-1])", "levels[:-1]", EQUALITY,
-        "numpy and every",
+        "stages/fragments.py", "reversed(levels[:-1])", "levels[:-1]", PIPELINE,
+        "three_rounds",
     ),
     Fault(
         "the sample has the first id of each block",

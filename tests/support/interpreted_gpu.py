@@ -76,7 +76,9 @@ def _compiler():
 
 
 def build(folder):
-    """Compile the fake driver into a folder; return its path."""
+    """Return the path of the driver that the environment names; else compile it into a folder."""
+    if known := os.environ.get(VARIABLE):
+        return Path(known)
     library = Path(folder) / "libcuda.so.1"
     flags = ["-std=c++17", "-O3", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     name = "-Wl,-soname,libcuda.so.1"

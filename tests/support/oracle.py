@@ -1,6 +1,7 @@
 """The oracle: Kruskal's algorithm in plain Python, in linear time except for the sort."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -13,6 +14,13 @@ def kruskal(graph, maximum=False):
     sets = Sets(graph.num_vertices)
     forest = [edge for time, edge in enumerate(order) if sets.join(u[edge], v[edge], time)]
     return np.array(sorted(forest), dtype=np.int64)
+
+
+def kruskal_of_pairs(n, weight):
+    """Return the edge ids u * n + v of the tree of all pairs u < v, whose weights are in order."""
+    u, v = np.triu_indices(n, 1)
+    chosen = kruskal(SimpleNamespace(u=u, v=v, weight=weight, num_vertices=n))
+    return u[chosen] * n + v[chosen]
 
 
 class Sets:

@@ -35,19 +35,23 @@ CASES = {}
 
 
 class Draws(random.Random):
-    """Draw arguments by a seed, and the dtypes of indices by another seed.
+    """Draw arguments by a seed; by another, the dtypes of indices and keys, and numbers of columns.
 
-    A kernel is compiled for each combination of dtypes, so cases share few combinations.
+    A kernel is compiled for each combination of these, so cases share few combinations. Without a
+    number of a combination, the first seed draws all.
     """
 
-    def __init__(self, seed, combination):
+    def __init__(self, seed, combination=None):
         super().__init__(seed)
-        self._dtypes = random.Random(combination)
+        self._dtypes = None if combination is None else random.Random(combination)
+        turn = seed if combination is None else combination
+        #: A number of columns, up to 3: four consecutive combinations have all.
+        self.num_columns = (3 * turn + turn // 4) % 4
 
     def choice(self, options):
-        return (self._dtypes if options is INDEX or options is UNSIGNED else super()).choice(
-            options
-        )
+        if self._dtypes and (options is INDEX or options is UNSIGNED):
+            return self._dtypes.choice(options)
+        return super().choice(options)
 
 
 def case(dtypes):
@@ -521,7 +525,7 @@ def any_equal(rng, dtype, n):
 def compact_pairs(rng, dtype, n):
     key = some_values(rng, dtype, n)
     limit, index = rng.choice([0, *key.tolist(), largest_value(dtype)]), rng.choice(INDEX)
-    columns = [some_ids(rng, n) for _ in range(rng.randint(0, 2))]
+    columns = [some_ids(rng, n) for _ in range(rng.num_columns)]
     u, v = some_pairs(rng, n // 2 + 1, n)
     light = [i for i in range(n) if u[i] != v[i] and key[i] <= limit]
     ends = u[light].astype(index), v[light].astype(index)
@@ -534,7 +538,7 @@ def relabel_pairs(rng, dtype, n):
     size = n // 2 + 1
     label = some_index(rng, rng.choice([1, 2, size]), size)
     columns = [some_values(rng, dtype, n), some_ids(rng, n), some_ids(rng, n)]
-    columns = columns[: rng.choice([0, 1, 2, 2, 2, 3])]
+    columns = columns[: rng.num_columns]
     u, v = some_pairs(rng, size, n)
     unlike = [i for i in range(n) if label[u[i]] != label[v[i]]]
     kept = label[u[unlike]], label[v[unlike]], *(column[unlike] for column in columns)
@@ -866,7 +870,7 @@ def point_distances(rng, dtype, n):
 
 @case(FLOATS)
 def build_tree(rng, dtype, n):
-    points = some_points(rng, dtype, max(n, 1))
+    points = some_points(rng, dtype, max(1, min(n, 20_000)))
     rows = rows_of(points)
     depth = rng.randint(0, min(4, len(rows).bit_length() - 1))
     nodes = [list(range(len(rows)))]
@@ -874,7 +878,8 @@ def build_tree(rng, dtype, n):
         halves = []
         for number, node in enumerate(nodes):
             axis = int(np.argmax(np.ptp(rows[node], axis=0)))
-            node.sort(key=lambda point: (rows[point, axis], point))
+            column = rows[:, axis].tolist()
+            node.sort(key=lambda point: (column[point], point))
             first, middle = (len(rows) * q >> level + 1 for q in (2 * number, 2 * number + 1))
             halves += [node[: middle - first], node[middle - first :]]
         nodes = halves

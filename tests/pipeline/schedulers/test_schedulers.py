@@ -73,6 +73,7 @@ def test_only_verdicts_are_fetched_between_rounds(scheduler, request, monkeypatc
 def test_no_files_or_results_remain(scheduler, strategy, request, tmp_path):
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     options = {"scheduler": where, "strategy": strategy, "partitions": 3}
+    known = set(where.futures) if scheduler == "distributed" else set()  # of earlier tests
     with dask.config.set({"temporary-directory": str(tmp_path)}):
         mstflow.minimum_spanning_forest(GRAPH, **options)
         with pytest.raises(PipelineError, match=r"stage 'fail' failed on edges: \(u: .*on purpose"):
@@ -80,10 +81,10 @@ def test_no_files_or_results_remain(scheduler, strategy, request, tmp_path):
     assert list(tmp_path.iterdir()) == []
     if scheduler == "distributed":
         for _ in range(100):  # a client releases results in another thread
-            if not where.futures:
+            if known.issuperset(where.futures):
                 break
             time.sleep(0.05)
-        assert not where.futures
+        assert known.issuperset(where.futures)
 
 
 @stage(writes="forest", combine="concatenation")
@@ -104,9 +105,7 @@ def test_errors_reach_the_caller_complete():
         mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, scheduler="processes", threads=1)
 
 
-@pytest.mark.parametrize("scheduler", ["processes", "distributed"])
-def test_tasks_that_workers_cannot_load_are_errors(scheduler, request, monkeypatch):
-    where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
+def test_tasks_that_workers_cannot_load_are_errors(cluster, monkeypatch):
     module = types.ModuleType("only_here")
     monkeypatch.setitem(sys.modules, "only_here", module)
     exec("class Secret: pass", vars(module))
@@ -119,7 +118,7 @@ def test_tasks_that_workers_cannot_load_are_errors(scheduler, request, monkeypat
     pipeline = Pipeline("p", need_the_secret)
     with pytest.raises(WorkerError, match=r"a worker cannot load the task .*No module named"):
         mstflow.minimum_spanning_forest(
-            GRAPH, algorithm=pipeline, scheduler=where, partitions=2, threads=1
+            GRAPH, algorithm=pipeline, scheduler=cluster, partitions=2, threads=1
         )
 
 
@@ -366,16 +365,16 @@ def count_in_partitions(edges: Edges, i: Count) -> Count:
 
 @stage(writes="is_last")
 def is_last(i: Count) -> Verdict:
-    return i >= 120
+    return i >= 25
 
 
 def test_reports_have_every_task(cluster):
     steps = begin, Loop(go_on, count_in_partitions, until=is_last)
-    options = {"scheduler": cluster, "partitions": 8}
+    options = {"scheduler": cluster, "partitions": 40}
     _, report = Pipeline("p", *steps, result=("i",)).run(GRAPH, **options)
     assert len(report.calls) > 1000  # a cluster keeps a limited number of events of each topic
-    assert report.final["i"] == 120
-    assert report.final["sum"] == 8 * 120
+    assert report.final["i"] == 25
+    assert report.final["sum"] == 40 * 25
 
 
 def solve_on_the_cluster_of_this_task():

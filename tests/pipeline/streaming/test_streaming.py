@@ -18,6 +18,7 @@ import pytest
 from scanning import scan
 
 import mstflow
+from covering import covering
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.files import open_files
@@ -106,18 +107,22 @@ def check_scheduler(graph, strategy, scheduler):
     assert np.array_equal(forest.edge_ids, EXPECTED)
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
-@pytest.mark.parametrize("strategy", ["tree", "two-scan", "iterate"])
-@pytest.mark.parametrize("name", ["npy", "parquet", "delayed", "arrays"])
+@pytest.mark.parametrize(
+    ("name", "strategy", "scheduler"),
+    covering(
+        ["npy", "parquet", "delayed", "arrays"],
+        ["tree", "two-scan", "iterate"],
+        ["threads", "distributed"],
+    ),
+)
 def test_every_scheduler(folder, parquet, name, strategy, scheduler, request):
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     check_scheduler(sources(folder, parquet)[name], strategy, where)
 
 
-@pytest.mark.parametrize(("name", "strategy"), [("parquet", "two-scan"), ("arrays", "tree")])
-def test_processes(folder, parquet, name, strategy):
+def test_processes(parquet):
     """These processes take seconds to start; others are those of `test_every_scheduler`."""
-    check_scheduler(sources(folder, parquet)[name], strategy, "processes")
+    check_scheduler(parquet, "two-scan", "processes")
 
 
 def test_columns_of_parquet_hold_numbers(parquet):
@@ -194,27 +199,18 @@ def test_memory_bounds_are_sufficient_or_refused(folder):
     assert "memory is bounded" in str(forest.report)
 
 
-def test_the_memory_of_every_process_counts(folder):
-    def needed(scheduler, threads):
-        options = {"scheduler": scheduler, "threads": threads, "partitions": 1}
-        with pytest.raises(MemoryBoundError) as refusal:
-            mstflow.minimum_spanning_forest(folder, memory=1, **options)
-        return refusal.value.needed
-
-    assert needed("processes", 3) == 3 * needed("processes", 1)
-    assert needed("threads", 3) == needed("threads", 1) > needed("inline", 1)
-
-
-@pytest.mark.parametrize("scheduler", ["inline", "threads", "processes"])
-def test_rounds_in_little_memory_run_over_forests(folder, scheduler):
+@pytest.mark.parametrize("scheduler", ["inline", "threads", "distributed"])
+def test_rounds_in_little_memory_run_over_forests(folder, scheduler, request):
     source = open_files([folder]).with_sizes()
     options = {"capacity": 2 * N, "can_rescan": False, "strategy": "iterate"}
-    with open_scheduler(scheduler, 2) if scheduler != "inline" else nullcontext() as opened:
-        for partitions in (3,) if scheduler == "processes" else (1, 3, 20):
-            cuts = [M * place // partitions for place in range(1, partitions)]
+    where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
+    for partitions in (1, 3, 20):
+        cuts = [M * place // partitions for place in range(1, partitions)]
+        # An opened scheduler is for one run.
+        with open_scheduler(where, None) if scheduler != "inline" else nullcontext() as opened:
             found, report = scan(source, cuts, scheduler=opened, **options)
-            assert np.array_equal(found, EXPECTED)
-            assert report.final["num_edges"] < min(M, partitions * N)
+        assert np.array_equal(found, EXPECTED)
+        assert report.final["num_edges"] < min(M, partitions * N)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mstflow
+from covering import covering
 from graph_strategies import WEIGHT_DTYPES, edge_lists, union_of_many
 from mstflow import EdgeList, algorithm, backends
 from mstflow.errors import FileFormatError, MemoryBoundError, OptionError, OutOfMemoryError
@@ -91,9 +92,9 @@ def test_every_capacity_finds_the_same_forest(
     assert np.array_equal(found, kruskal(graph, maximum))
 
 
-@pytest.mark.parametrize("maximum", [False, True])
-@pytest.mark.parametrize("dtype", WEIGHT_DTYPES)
-@pytest.mark.parametrize("backend", backends())
+@pytest.mark.parametrize(
+    ("dtype", "maximum", "backend"), covering(WEIGHT_DTYPES, [False, True], backends())
+)
 def test_every_dtype(backend, dtype, maximum, tmp_path):
     graph = union_of_many(40, dtype)
     found, report = sweep(graph, tmp_path, 200, maximum=maximum, backend=backend)
