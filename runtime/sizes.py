@@ -65,8 +65,6 @@ class Sizes:
     #: Bytes that a thread copies to a GPU at once. CuPy never frees pinned buffers, so they should
     #: be small. Also, one buffer can be filled while others are copied.
     copied_to_device: int = 2**23
-    #: Edges that a thread reads at once, and selects or deals while they are in the cache.
-    block_edges: int = 2**19
     #: Vertices, a power of two: those with consecutive ids stay together in the order of a sweep.
     tile: int = 2**10
     #: Edges that a thread of a sweep reads, sorts by bucket and writes at once.

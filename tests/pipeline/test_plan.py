@@ -204,7 +204,7 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
 @pytest.mark.parametrize(("free", "strategy"), [(10**10, "whole"), (10**10 - 1, "two-scan")])
 def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
     graph = GraphFacts(10**7, 10**8, is_in_memory=True)
-    request = Request(candidates("auto"), Options(), graph, Workers(), "cupy", free, 10**10)
+    request = Request(alternatives("auto"), Options(), graph, Workers(), "cupy", free, 10**10)
     found = plan(request)
     assert found.strategy == strategy
     assert ("larger than the device's memory" in found.reason) == (strategy == "two-scan")
