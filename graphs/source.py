@@ -109,6 +109,9 @@ class EdgeSource:
             counted_in=graph.counted_in,
         )
 
+    def __repr__(self) -> str:
+        return f"EdgeSource({self.num_vertices} vertices, {self.num_edges} edges)"
+
     @cached_property
     def num_edges(self) -> int | None:
         """Number of edges; None if it is unknown until the edges are read."""

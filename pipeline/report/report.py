@@ -128,10 +128,14 @@ class Report:
         return Table(("round", "vertices", "edges", *varying, "MB", "ms"), lines, _shares(spent))
 
     def __repr__(self) -> str:
-        return as_text(str(self.plan), self._tables())
+        return as_text(self._heading, self._tables())
 
     def _repr_html_(self) -> str:
-        return as_html(str(self.plan), self._tables())
+        return as_html(self._heading, self._tables())
+
+    @property
+    def _heading(self) -> str:
+        return f"{self.plan.algorithm} on {self.plan.backend}, {self.plan}"
 
 
 def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:
