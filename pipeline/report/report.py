@@ -135,7 +135,8 @@ class Report:
 
     @property
     def _heading(self) -> str:
-        return f"{self.plan.algorithm} on {self.plan.backend}, {self.plan}"
+        plan = self.plan
+        return f"{plan.algorithm} on {plan.backend}, {plan}" if plan.algorithm else str(plan)
 
 
 def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mstflow
+from mstflow.pipeline.planning.plan import Plan
 from mstflow.pipeline.report.records import StageCall, Work
 from mstflow.pipeline.report.report import Report
 from mstflow.pipeline.report.tables import Table, as_html, as_text
@@ -18,10 +19,10 @@ REPORT = Report(
     ],
     {0: {"num_vertices": 4000, "num_edges": 90_000}},
     {"num_joined": 3999},
-    "why & how",
+    Plan("whole", reason="why & how", algorithm="kruskal", backend="numpy"),
 )
 TEXT = """\
-why & how
+kruskal on numpy, whole: why & how
 
 round  vertices   edges   MB       ms   %
 0         4,000  90,000  2.0    500.0  25
@@ -41,7 +42,7 @@ def test_text():
 
 def test_html_has_the_content_of_the_text():
     html = ElementTree.fromstring(REPORT._repr_html_())
-    assert html.find("div").text == "why & how"
+    assert html.find("div").text == "kruskal on numpy, whole: why & how"
     drawn = [
         [[cell.text or "" for cell in row] for row in table.iter("tr")]
         for table in html.iter("table")
