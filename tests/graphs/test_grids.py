@@ -220,7 +220,7 @@ def test_runs_keep_memory_for_the_next_run_only_if_the_graph_is_in_memory():
     edges = source.columns()
     with memory.using_pool(memory.Pool()) as pool:
         for graph in (edges, edges, source, edges, source):
-            forest = mstflow.minimum_spanning_forest(graph)
+            forest = mstflow.minimum_spanning_forest(graph, backend="numba")
             assert (forest.num_components, pool.leases) == (1, 0)
             keeps.append(pool.mapping is not None)
     offers = hasattr(mmap, "MADV_FREE")
