@@ -7,12 +7,10 @@ may use the machine.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from .clusters import run_program
 from .machine import pinned
 
 if TYPE_CHECKING:
@@ -75,6 +73,8 @@ def solve(x, samples):
 """,
     ),
 }
+#: Seconds after which a process is stopped.
+_LIMIT = 600
 _START = """
 import json, sys, time
 import numpy as np
@@ -128,13 +128,7 @@ def measure(
     }
 
 
-def _run(code: str, data: str, count: int, samples: int, threads: int) -> dict[str, float]:
-    """Return the seconds of one run, of the wall and of the processor."""
+def _run(code: str, data: str, *numbers: int) -> dict[str, float] | None:
+    """Return the seconds of one run, of the wall and of the processor; None if it is stopped."""
     program = _START + CODES[code][1] + _MEASURE.format(data=DATA[data])
-    numbers = map(str, (count, samples, threads))
-    command = [sys.executable, "-W", "ignore", "-c", program, *numbers]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return run_program([program, *map(str, numbers)], _LIMIT)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import PrimitiveError
 from .paths import BLOCK
+from .points import PADDING, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -249,7 +250,7 @@ def _check_range_max(name: str, table: Any, first: Any, last: Any) -> None:
 def _check_points(name: str, points: Any, *_: Any) -> None:
     _places(name, "ids", points.ids, points.num_ids)
     _dtype(name, "coordinates", points.coordinates, "f", "floats")
-    wanted = len(points.ids) * points.num_axes
+    wanted = len(points.ids) * points.num_axes + PADDING * isinstance(points, Tree)
     if len(points.coordinates) != wanted:
         message = f"{name}: coordinates have length {len(points.coordinates)}, not {wanted}"
         raise PrimitiveError(message)
