@@ -229,6 +229,27 @@ def _edge_id(ids, num_ids, i, j):
     return min(a, b) * num_ids + max(a, b)
 
 
+@helper
+def _take_queries(space, coordinates, fragment, active, rest, places, queries):
+    """Move the active points in the fragment of the first one to the queries.
+
+    Return the number of queries, and that of the other active points.
+    """
+    own, count, others = fragment[active[0]], 0, 0
+    for i in range(rest):
+        place = active[i]
+        if fragment[place] == own:
+            places[count] = place
+            count += 1
+        else:
+            active[others] = place
+            others += 1
+    for axis in range(space.axes):
+        for i in range(count):
+            queries[axis * _MOST + i] = coordinates[axis * space.size + places[i]]
+    return count, others
+
+
 @kernel
 def search_outside(
     start, stop, space, coordinates, ids, boxes, core, least, fragment, label, nearest, bound,
@@ -253,19 +274,9 @@ def search_outside(
                 active[rest] = i
                 rest += 1
         while rest > 0:
-            own, count, left = np.int64(fragment[active[0]]), 0, 0
-            for i in range(rest):
-                place = active[i]
-                if fragment[place] == own:
-                    places[count] = place
-                    count += 1
-                else:
-                    active[left] = place
-                    left += 1
-            rest, best = left, lightest[own]
-            for axis in range(axes):
-                for i in range(count):
-                    queries[axis * _MOST + i] = coordinates[axis * size + places[i]]
+            own = np.int64(fragment[active[0]])
+            best = lightest[own]
+            count, rest = _take_queries(space, coordinates, fragment, active, rest, places, queries)
             limit, edge, end, other = reduced_limit(space, best), -1, 0, 0
             top = _start_walk(space, boxes, leaf, queries, 0, _MOST, count, box, stack, gaps)
             while True:
