@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..runtime.distances import METRICS, ROOT, SAME, SQUARES, Metric, distance_block
 from ..runtime.sizes import sizes
+from .points import edge_ids
 
 if TYPE_CHECKING:
     from .points import Points
@@ -201,7 +202,7 @@ class Blocks(Protocol):
                 bound <= self.gather(limit, place), row, column, place
             )
             exact = _weights(self, points, core, lower, row, own, column)
-            edge = _edge_ids(self, points, self.gather(own, row), column)
+            edge = edge_ids(self, points, self.gather(own, row), column)
             # The smallest weight of each pair of fragments, then the smallest id of that weight.
             best = self.minimum(
                 self.scatter_reduce(place, exact, count * count, "min", math.inf), weight
@@ -248,9 +249,3 @@ def _weights(
         exact = block[row, column]
     reach = ops.maximum(ops.gather(core, position), ops.gather(core, column))
     return ops.maximum(exact, reach)
-
-
-def _edge_ids(ops: Any, points: Points, u: Array, v: Array) -> Array:
-    """Return the ids of the edges between positions."""
-    u, v = (ops.asarray(ops.gather(points.ids, end), "int64") for end in (u, v))
-    return ops.minimum(u, v) * points.num_ids + ops.maximum(u, v)

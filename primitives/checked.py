@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import PrimitiveError
 from .paths import BLOCK
+from .points import PADDING, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,7 +229,8 @@ def _range_max(table: Any, first: Any, last: Any) -> str:
 def _points(points: Any, *_: Any) -> str:
     problem = _places("ids", points.ids, points.num_ids)
     problem = problem or _dtype("coordinates", points.coordinates, "f", "floats")
-    count, wanted = len(points.coordinates), len(points.ids) * points.num_axes
+    count = len(points.coordinates)
+    wanted = len(points.ids) * points.num_axes + PADDING * isinstance(points, Tree)
     is_right = count == wanted
     return problem or ("" if is_right else f"coordinates have length {count}, not {wanted}")
 

@@ -36,6 +36,9 @@ Array = Any
 #: searches rarely skip: `python -m benchmarks record points`.
 _LEAF, _LARGE_LEAF, _MANY_AXES = 16, 32, 5
 
+#: The number of values after the coordinates of a tree: kernels load as many at once.
+PADDING = 8
+
 
 class Points(NamedTuple):
     """Points, in the order of their ids.
@@ -68,8 +71,8 @@ class Tree(NamedTuple):
 
     Attributes
     ----------
-    coordinates : float64 array of length n d
-        Axis by axis.
+    coordinates : float64 array of length n d + `PADDING`
+        Axis by axis, and zeros at the end.
     ids : index array of length n
         The id of the point at each place.
     depth : int
@@ -204,7 +207,8 @@ class Proximity(Protocol):
             )
             node = self.scatter(order, child, size, 0, dtype=index)
         order = self.asarray(self.argsort(node), index)
-        coordinates = self.concat([self.gather(column, order) for column in columns])
+        rest = self.full(PADDING, 0.0, dtype="float64")
+        coordinates = self.concat([*(self.gather(column, order) for column in columns), rest])
         return Tree(coordinates, self.gather(points.ids, order), *points[2:], depth)
 
     def bound_nodes(self: Any, tree: Tree, /) -> Array:
@@ -345,15 +349,19 @@ def choose_edges(
     lightest = ops.scatter_reduce(own, weight, count, "min", math.inf)
     is_lightest = weight == ops.gather(lightest, own)
     own, place, target = ops.compact(is_lightest, own, place, target)
-    ends = (ops.asarray(ops.gather(tree.ids, end), "int64") for end in (place, target))
-    a, b = ends
-    edge = ops.minimum(a, b) * tree.num_ids + ops.maximum(a, b)
+    edge = edge_ids(ops, tree, place, target)
     edge_id = ops.scatter_reduce(own, edge, count, "min", ops.largest(edge.dtype))
     is_first = edge == ops.gather(edge_id, own)
     own, target = ops.compact(is_first, own, ops.gather(fragment, target))
     itself = ops.arange(count, dtype=fragment.dtype)
     other = ops.scatter_reduce(own, target, count, "min", count)
     return Lightest(lightest, edge_id, ops.where(other == count, itself, other), nearest, bound)
+
+
+def edge_ids(ops: Any, points: Points | Tree, u: Array, v: Array) -> Array:
+    """Return the ids of the edges between positions, or between places of a tree."""
+    u, v = (ops.asarray(ops.gather(points.ids, end), "int64") for end in (u, v))
+    return ops.minimum(u, v) * points.num_ids + ops.maximum(u, v)
 
 
 def _point_columns(ops: Any, points: Points, index: Array) -> list[Array]:

@@ -1,7 +1,7 @@
 """Stages that find the lightest edges of fragments in blocks of all distances."""
 
 from ...errors import GraphError
-from ...primitives.points import Points
+from ...primitives.points import Points, edge_ids
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
 from ..fields import Copies, Count, Edges, Index, Neighbors, Number, Verdict, VertexIndex, Weights
@@ -92,10 +92,8 @@ def choose_candidates(
 
     key, bound = ops.order_key(best, signed=False), ops.order_key(reach, signed=False)
     none = ops.largest(key.dtype)
-    point, own, end = ops.compact(has_edge, position, fragment, near)
-    u, v = (ops.asarray(ops.gather(distinct.ids, each), "int64") for each in (point, end))
-    edge = ops.minimum(u, v) * distinct.num_ids + ops.maximum(u, v)
-    (own_key,) = ops.compact(has_edge, key)
+    point, own, end, own_key = ops.compact(has_edge, position, fragment, near, key)
+    edge = edge_ids(ops, distinct, point, end)
     lightest = ops.scatter_reduce(own, own_key, num_vertices, "min", none)
     is_lightest = own_key == ops.gather(lightest, own)
     own, edge, end = ops.compact(is_lightest, own, edge, end)

@@ -5,7 +5,7 @@ import pytest
 
 from mstflow.errors import PrimitiveError
 from mstflow.primitives.checked import CHECKS
-from mstflow.primitives.points import Points, Tree
+from mstflow.primitives.points import PADDING, Points, Tree
 
 
 def ints(*values):
@@ -18,7 +18,8 @@ KEYS = THREE.astype(np.uint64)
 TABLE = np.zeros(15, np.int64), np.zeros(1, np.int64)
 #: Three points on a line, a tree of one leaf, and one number for each point.
 POINTS = Points(np.arange(3.0), THREE - 7, 3, 1, "euclidean", "float64")
-TREE, BOXES, ZEROS = Tree(*POINTS, 0), np.zeros(4), np.zeros(3)
+TREE = Tree(np.append(POINTS.coordinates, np.zeros(PADDING)), *POINTS[1:], 0)
+BOXES, ZEROS = np.zeros(4), np.zeros(3)
 
 #: Indices that an array of three elements does not have, and other dtypes.
 BAD_PLACES = [ints(0, -1, 1), ints(0, 3, 1), np.zeros(3), np.zeros(3, bool)]

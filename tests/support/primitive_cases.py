@@ -16,7 +16,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from mstflow.primitives.numpy_arrays import NumpyArrays
-from mstflow.primitives.points import Points, Tree
+from mstflow.primitives.points import PADDING, Points, Tree
 from mstflow.runtime.distances import METRICS, distances
 
 INDEX = [np.dtype(name) for name in ("int32", "int64")]
@@ -884,7 +884,7 @@ def build_tree(rng, dtype, n):
             halves += [node[: middle - first], node[middle - first :]]
         nodes = halves
     leaves = [sorted(node) for node in nodes]
-    coordinates = rows[np.concatenate(leaves)].T.ravel()
+    coordinates = np.append(rows[np.concatenate(leaves)].T.ravel(), np.zeros(PADDING))
     ids = points.ids[np.concatenate(leaves)]
     return (points, depth), {}, Tree(coordinates, ids, *points[2:], depth)
 

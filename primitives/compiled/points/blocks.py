@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....progress import report_progress
-from ....runtime.distances import HALF, LARGEST, METRICS, ROOT, SAME, distance_block
+from ....runtime.distances import LARGEST, METRICS, ROOT, SAME, distance_block
 from ....runtime.kernels import helper, kernel, plain
 from ....runtime.sizes import sizes
 from ....runtime.team import Each
 from ...blocks import screen_of, uses_products
 from .primitives import PointArrays
+from .space import to_distance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,12 +154,7 @@ def _weight(u, v, product, coordinates, convert, is_single, core):
         for axis in range(coordinates.shape[1]):
             difference = coordinates[u, axis] - coordinates[v, axis]
             distance += difference * difference
-        if convert == ROOT:
-            distance = np.sqrt(distance)
-        elif convert == HALF:
-            distance *= 0.5
-        if is_single:
-            distance = np.float64(np.float32(distance))
+        distance = to_distance(convert, is_single, distance)
     return max(distance, max(core[u], core[v]))
 
 

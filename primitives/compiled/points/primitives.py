@@ -10,7 +10,7 @@ from ....progress import report_progress
 from ....runtime.kernels import plain
 from ....runtime.memory import empty
 from ....runtime.sizes import sizes
-from ...points import Lightest, Points, Tree
+from ...points import PADDING, Lightest, Points, Tree
 from ..base import BaseArrays
 from . import search, tree
 from .space import space_of
@@ -45,7 +45,8 @@ class PointArrays(BaseArrays):
         for level in range(top):
             self._in_ranges(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
         self._in_ranges(tree.split_nodes, 2**top, size, top, depth, rows, ids, axes)
-        coordinates = empty(size * axes, np.float64)
+        coordinates = empty(size * axes + PADDING, np.float64)
+        coordinates[size * axes :] = 0.0
         arguments = depth, rows, ids, axes, coordinates
         self._in_ranges(tree.arrange_leaves, 2**depth, size >> depth, *arguments)
         ids = np.asarray(ids, points.ids.dtype)

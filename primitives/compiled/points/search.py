@@ -9,13 +9,15 @@ With many axes, boxes of leaves overlap, so a node is also compared with each qu
 
 import numpy as np
 
-from ....runtime.kernels import helper, kernel
+from ....runtime.intrinsics import lowest_bit
+from ....runtime.kernels import ONE, helper, kernel
+from .lanes import LANES, insert
 from .space import (
     accumulate,
+    distance_between,
     first_place,
-    reduced_distance,
-    reduced_distances_to_box,
-    reduced_distances_to_point,
+    near_points,
+    near_queries,
     reduced_limit,
     to_distance,
 )
@@ -24,8 +26,15 @@ from .space import (
 _STACK = 128
 #: The number of axes from which nodes are compared with each query.
 _MANY_AXES = 5
-#: No leaf has more points.
+#: No leaf has more points: a word has a bit for each.
 _MOST = 64
+#: The parts of a word that identifies a point: ids and places are less than 2^32.
+_HALF, _PLACE = np.uint64(32), np.uint64(2**32 - 1)
+
+
+@helper
+def _lowest(bits):
+    return np.int64(lowest_bit(bits))
 
 
 @helper
@@ -58,56 +67,38 @@ def _start_walk(space, boxes, leaf, queries, first, stride, count, box, stack, g
 
 @helper
 def _next_leaf(
-    space, boxes, label, least, own, best, limit, queries, first, stride, count, limits, reduced,
-    box, stack, gaps, top,
+    space, boxes, label, least, own, best, limit, queries, first, stride, count, limits, box, stack,
+    gaps, top,
 ):  # fmt: skip
-    """Return the next leaf that may improve a result, or -1, and the height of the stack.
+    """Return the next leaf that may improve a result, or -1.
 
-    Nodes with the label `own`, and those whose core distances exceed `best`, are skipped.
+    Return also a bit for each query that is near it, and the height of the stack. Nodes with the
+    label `own`, and those whose core distances exceed `best`, are skipped.
     """
-    leaves = 1 << space.depth
+    leaves, near = 1 << space.depth, np.uint64(0)
     while top > 0:
         top -= 1
         node = stack[top]
         if gaps[top] > limit or label[node] == own or least[node] > best:
             continue
         if space.axes >= _MANY_AXES or node >= leaves:
-            at, is_near = 2 * node * space.axes, False
-            reduced_distances_to_box(space, boxes, at, queries, first, stride, count, reduced)
-            for i in range(count):
-                is_near |= reduced[i] <= limits[i]
-            if not is_near:
+            at = 2 * node * space.axes
+            near = near_queries(space, boxes, at, queries, first, stride, count, limits)
+            if near == 0:
                 continue
         if node >= leaves:
-            return node - leaves, top
+            return node - leaves, near, top
         node *= 2
-        near, far = _gap_between(space, boxes, node, box), _gap_between(space, boxes, node + 1, box)
-        if far < near:
-            near, far, node = far, near, node + 1
-        stack[top], gaps[top] = node ^ 1, far
-        stack[top + 1], gaps[top + 1] = node, near
+        left = _gap_between(space, boxes, node, box)
+        right = _gap_between(space, boxes, node + 1, box)
+        is_right = np.int64(right < left)  # nearer halves are on top
+        stack[top], gaps[top] = node + 1 - is_right, max(left, right)
+        stack[top + 1], gaps[top + 1] = node + is_right, min(left, right)
         top += 2
-    return -1, 0
+    return -1, near, 0
 
 
 # The nearest neighbors.
-
-
-@helper
-def _insert(ids, row, distance, place, distances, neighbors):
-    """Insert a point into the sorted list of a query; return whether it precedes the last one."""
-    rank = distances.shape[1] - 1
-    last = distances[row, rank]
-    if distance > last or (distance == last and ids[place] > ids[neighbors[row, rank]]):
-        return False
-    while rank > 0:
-        before = distances[row, rank - 1]
-        if before < distance or (before == distance and ids[neighbors[row, rank - 1]] < ids[place]):
-            break
-        distances[row, rank], neighbors[row, rank] = before, neighbors[row, rank - 1]
-        rank -= 1
-    distances[row, rank], neighbors[row, rank] = distance, place
-    return True
 
 
 @kernel
@@ -115,8 +106,11 @@ def find_neighbors(
     start, stop, space, coordinates, ids, boxes, label, least, k, rank, core, reach, neighbor
 ):
     """Find the k nearest points of each point in a range of leaves."""
-    distances, neighbors = np.empty((_MOST, k)), np.empty((_MOST, k), np.int64)
-    limits, reduced, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
+    # Ties go to the smaller id: a word has the id of a point in its upper half, then its place.
+    blocks = (k + LANES - 1) // LANES
+    width = blocks * LANES + 1
+    distances, words = np.empty(_MOST * width), np.zeros(_MOST * width, np.uint64)
+    limits, reduced = np.empty(_MOST), np.empty(_MOST)
     stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
     size, inside = space.size, np.int64(-2)  # no node has this label
     for leaf in range(start, stop):
@@ -124,38 +118,44 @@ def find_neighbors(
         count = first_place(space, leaf + 1, space.depth) - own
         for i in range(count):
             limits[i] = np.inf
-            for j in range(k):
-                distances[i, j], neighbors[i, j] = np.inf, 0
+            distances[i * width] = -np.inf
+            for j in range(i * width + 1, (i + 1) * width):
+                distances[j] = np.inf
         top = _start_walk(space, boxes, leaf, coordinates, own, size, count, box, stack, gaps)
         largest = np.inf
         while True:
-            near, top = _next_leaf(
+            other, near, top = _next_leaf(
                 space, boxes, label, least, inside, 0.0, largest, coordinates, own, size, count,
-                limits, reduced, box, stack, gaps, top,
+                limits, box, stack, gaps, top,
             )  # fmt: skip
-            if near < 0:
+            if other < 0:
                 break
-            first = first_place(space, near, space.depth)
-            held = first_place(space, near + 1, space.depth) - first
+            first = first_place(space, other, space.depth)
+            held = first_place(space, other + 1, space.depth) - first
+            while near != 0:
+                i = _lowest(near)
+                near &= near - ONE
+                place, limit = own + i, limits[i]
+                hits = near_points(
+                    space, coordinates, place, size, coordinates, first, size, held, limit, reduced
+                )
+                if other == leaf:
+                    hits &= ~(ONE << np.uint64(i))
+                while hits != 0:
+                    j = _lowest(hits)
+                    hits &= hits - ONE
+                    distance = to_distance(space.convert, space.is_single, reduced[j])
+                    word = np.uint64(ids[first + j]) << _HALF | np.uint64(first + j)
+                    insert(distances, words, i * width, blocks, distance, word)
+                limits[i] = reduced_limit(space, distances[i * width + k])
             largest = 0.0
             for i in range(count):
-                limit, place = limits[i], own + i
-                if reduced[i] <= limit:
-                    reduced_distances_to_point(
-                        space, coordinates, place, size, coordinates, first, size, held, buffer
-                    )
-                    for j in range(held):
-                        if buffer[j] <= limit and first + j != place:
-                            distance = to_distance(space, buffer[j])
-                            if _insert(ids, i, distance, first + j, distances, neighbors):
-                                limit = reduced_limit(space, distances[i, k - 1])
-                    limits[i] = limit
-                largest = max(largest, limit)
+                largest = max(largest, limits[i])
         for i in range(count):
-            core[own + i] = distances[i, rank - 1] if rank else 0.0
-            reach[own + i] = distances[i, k - 1]
+            core[own + i] = distances[i * width + rank] if rank else 0.0
+            reach[own + i] = distances[i * width + k]
             for j in range(k):
-                neighbor[(own + i) * k + j] = neighbors[i, j]
+                neighbor[(own + i) * k + j] = np.int64(words[i * width + 1 + j] & _PLACE)
 
 
 # The nearest point outside the fragment.
@@ -201,7 +201,7 @@ def bound_fragments(
                     j = np.int64(neighbor[place])
                     if fragment[j] == own:
                         continue
-                    distance = to_distance(space, reduced_distance(space, coordinates, i, j))
+                    distance = distance_between(space, coordinates, i, j)
                     if distance > best:
                         break
                     weight = max(max(distance, core[i]), core[j])
@@ -217,7 +217,7 @@ def bound_fragments(
             continue
         other, weight = fragment[before], max(core[i], core[before])
         if weight < max(lightest[own], lightest[other]):
-            distance = to_distance(space, reduced_distance(space, coordinates, i, before))
+            distance = distance_between(space, coordinates, i, before)
             weight = max(weight, distance)
             lightest[own] = min(lightest[own], weight)
             lightest[other] = min(lightest[other], weight)
@@ -227,6 +227,27 @@ def bound_fragments(
 def _edge_id(ids, num_ids, i, j):
     a, b = np.int64(ids[i]), np.int64(ids[j])
     return min(a, b) * num_ids + max(a, b)
+
+
+@helper
+def _take_queries(space, coordinates, fragment, active, rest, places, queries):
+    """Move the active points in the fragment of the first one to the queries.
+
+    Return the number of queries, and that of the other active points.
+    """
+    own, count, others = fragment[active[0]], 0, 0
+    for i in range(rest):
+        place = active[i]
+        if fragment[place] == own:
+            places[count] = place
+            count += 1
+        else:
+            active[others] = place
+            others += 1
+    for axis in range(space.axes):
+        for i in range(count):
+            queries[axis * _MOST + i] = coordinates[axis * space.size + places[i]]
+    return count, others
 
 
 @kernel
@@ -239,12 +260,9 @@ def search_outside(
     The active points of a leaf in one fragment are searched for together.
     """
     size, axes = space.size, space.axes
-    limits, reduced, buffer = np.empty(_MOST), np.empty(_MOST), np.empty(_MOST)
-    queries, active, places = (
-        np.empty(_MOST * axes),
-        np.empty(_MOST, np.int64),
-        np.empty(_MOST, np.int64),
-    )
+    limits, reduced = np.empty(_MOST), np.empty(_MOST)
+    queries = np.zeros(_MOST * axes)
+    active, places = np.empty(_MOST, np.int64), np.empty(_MOST, np.int64)
     stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * axes)
     for leaf in range(start, stop):
         first = first_place(space, leaf, space.depth)
@@ -256,45 +274,35 @@ def search_outside(
                 active[rest] = i
                 rest += 1
         while rest > 0:
-            own, count, left = np.int64(fragment[active[0]]), 0, 0
-            for i in range(rest):
-                place = active[i]
-                if fragment[place] == own:
-                    places[count] = place
-                    count += 1
-                else:
-                    active[left] = place
-                    left += 1
-            rest, best = left, lightest[own]
-            for axis in range(axes):
-                for i in range(count):
-                    queries[axis * _MOST + i] = coordinates[axis * size + places[i]]
+            own = np.int64(fragment[active[0]])
+            best = lightest[own]
+            count, rest = _take_queries(space, coordinates, fragment, active, rest, places, queries)
             limit, edge, end, other = reduced_limit(space, best), -1, 0, 0
             top = _start_walk(space, boxes, leaf, queries, 0, _MOST, count, box, stack, gaps)
             while True:
-                for i in range(count):
+                for i in range(_MOST):
                     limits[i] = limit
-                near, top = _next_leaf(
+                near, _, top = _next_leaf(
                     space, boxes, label, least, own, best, limit, queries, 0, _MOST, count, limits,
-                    reduced, box, stack, gaps, top,
+                    box, stack, gaps, top,
                 )  # fmt: skip
                 if near < 0:
                     break
                 low = first_place(space, near, space.depth)
                 held = first_place(space, near + 1, space.depth) - low
-                reduced_distances_to_box(space, box, 0, coordinates, low, size, held, buffer)
-                for j in range(held):
-                    target = low + j
-                    is_far = buffer[j] > limit or core[target] > best
-                    if is_far or fragment[target] == own:
+                targets = near_queries(space, box, 0, coordinates, low, size, held, limits)
+                while targets != 0:
+                    target = low + _lowest(targets)
+                    targets &= targets - ONE
+                    if core[target] > best or fragment[target] == own:
                         continue
-                    reduced_distances_to_point(
-                        space, coordinates, target, size, queries, 0, _MOST, count, reduced
+                    hits = near_points(
+                        space, coordinates, target, size, queries, 0, _MOST, count, limit, reduced
                     )
-                    for i in range(count):
-                        if reduced[i] > limit:
-                            continue
-                        weight = to_distance(space, reduced[i])
+                    while hits != 0:
+                        i = _lowest(hits)
+                        hits &= hits - ONE
+                        weight = to_distance(space.convert, space.is_single, reduced[i])
                         weight = max(weight, max(core[places[i]], core[target]))
                         if weight <= best:
                             new = _edge_id(ids, space.num_ids, places[i], target)

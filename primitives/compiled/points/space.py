@@ -16,7 +16,8 @@ from ....runtime.distances import (
     SAME,
     SQUARES,
 )
-from ....runtime.kernels import helper
+from ....runtime.kernels import NONE, helper
+from .lanes import LANES, near_box, near_point
 
 _P0, _P1, _P2, _P3, _P4, _P5 = ASIN_P
 _Q0, _Q1, _Q2, _Q3, _Q4 = ASIN_Q
@@ -64,13 +65,13 @@ def accumulate(space, total, difference):
 
 
 @helper
-def to_distance(space, reduced):
+def to_distance(convert, is_single, reduced):
     """Convert a reduced distance to a distance."""
-    if space.convert == ROOT:
+    if convert == ROOT:
         reduced = math.sqrt(reduced)
-    elif space.convert == HALF:
+    elif convert == HALF:
         reduced = reduced * 0.5
-    elif space.convert == ANGLE:  # as `runtime.distances` defines it
+    elif convert == ANGLE:  # as `runtime.distances` defines it
         t = reduced * 0.25
         x = math.sqrt(t)
         is_small = t <= 0.25
@@ -81,7 +82,7 @@ def to_distance(space, reduced):
         q = (((_Q4 * t + _Q3) * t + _Q2) * t + _Q1) * t + _Q0
         arc = x + x * (t * p / q)
         reduced = 2.0 * arc if is_small else math.pi - 4.0 * arc
-    return np.float64(np.float32(reduced)) if space.is_single else reduced
+    return np.float64(np.float32(reduced)) if is_single else reduced
 
 
 @helper
@@ -100,42 +101,44 @@ def reduced_limit(space, distance):
 
 
 @helper
-def reduced_distance(space, coordinates, i, j):
-    """Return the reduced distance of the points at two places."""
+def distance_between(space, coordinates, i, j):
+    """Return the distance of the points at two places."""
     size, total = space.size, 0.0
     for axis in range(space.axes):
         total = accumulate(
             space, total, coordinates[axis * size + i] - coordinates[axis * size + j]
         )
-    return total
+    return to_distance(space.convert, space.is_single, total)
 
 
 @helper
-def reduced_distances_to_point(space, point, at, wide, points, first, stride, count, out):
-    """Write the reduced distances between a point and others.
+def near_points(space, point, at, wide, points, first, stride, count, limit, out):
+    """Write the reduced distances between a point and others; return a bit for each within a limit.
 
-    The coordinates of the point are at the positions `at`, ``at + wide`` and so on, those of the
-    first one of the others at `first`, ``first + stride`` and so on.
+    See `near_point`; bit i stands for the i-th one of `count` others.
     """
-    x = point[at]
-    for i in range(count):
-        out[i] = accumulate(space, 0.0, x - points[first + i])
-    for axis in range(1, space.axes):
-        x, start = point[at + axis * wide], first + axis * stride
-        for i in range(count):
-            out[i] = accumulate(space, out[i], x - points[start + i])
+    near = np.uint64(0)
+    for begin in range(0, count, LANES):
+        start = first + begin
+        lanes = near_point(
+            space.norm, space.axes, point, at, wide, points, start, stride, limit, out, begin
+        )
+        near |= lanes << np.uint64(begin)
+    return near & _bits(count)
 
 
 @helper
-def reduced_distances_to_box(space, boxes, at, points, first, stride, count, out):
-    """Write a lower bound of the reduced distance between each point and a box."""
-    axes = space.axes
-    low, high = boxes[at], boxes[at + axes]
-    for i in range(count):
-        x = points[first + i]
-        out[i] = accumulate(space, 0.0, max(max(low - x, x - high), 0.0))
-    for axis in range(1, axes):
-        low, high, start = boxes[at + axis], boxes[at + axes + axis], first + axis * stride
-        for i in range(count):
-            x = points[start + i]
-            out[i] = accumulate(space, out[i], max(max(low - x, x - high), 0.0))
+def near_queries(space, boxes, at, points, first, stride, count, limits):
+    """Return a bit for each point whose reduced distance to a box is within its own limit."""
+    near = np.uint64(0)
+    for begin in range(0, count, LANES):
+        start = first + begin
+        lanes = near_box(space.norm, space.axes, boxes, at, points, start, stride, limits, begin)
+        near |= lanes << np.uint64(begin)
+    return near & _bits(count)
+
+
+@helper
+def _bits(count):
+    """Return a word with the lowest bits set; there are at least one and at most 64."""
+    return NONE >> np.uint64(64 - count)
