@@ -27,7 +27,7 @@ _LOADING = 0.1
 #: which looks up labels; and to compute a forest, per edge and per vertex.
 _FIRST, _AGAIN, _HELD, _VERTEX = 5.0, 17.0, 60.0, 30.0
 #: Nanoseconds of a thread per edge that a sweep deals to buckets, and per edge that it moves.
-_DEALT, _MOVED = 40.0, 55.0
+_DEALT, _MOVED = 50.0, 70.0
 #: The edges that a scan holds: as a share of the capacity if it has dropped a heavier half, and as
 #: a share of all edges if few fragments remain.
 _STOPPED, _LEFT = 0.75, 0.03
