@@ -1,4 +1,4 @@
-"""A run with a plan: its dataflow and initial fields, its checkpoint, and its results."""
+"""A run with a plan: its dataflow, its initial fields, its checkpoint, and the resulting fields."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Conversion between weights and keys.
 
 A key is an unsigned integer that represents a weight. A weight that comes later in the order has a
-larger key.
+larger key. Equal weights have equal keys; other modules decide these ties.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The seven strategies. Each is a sequence of stages that finds the forest of a graph.
+"""The strategies. Each is a sequence of stages that finds the forest of a graph.
 
 "whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
 

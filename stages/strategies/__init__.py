@@ -1,1 +1,1 @@
-"""The stages of strategies: they load a graph, scan it, or join the tiles of a grid."""
+"""The stages of strategies; they call the source and the scanner, which are fields."""

@@ -1,4 +1,4 @@
-"""Stages that read a graph in scans, for the strategies "fold", "tree" and "two-scan".
+"""Stages that call the scanner of a graph, for the strategies "fold", "tree" and "two-scan".
 
 In each partition, a scan finds the minimum forest of the lightest edges that join two fragments.
 Then a tree of tasks merges the forests. There are two ways to empty a full buffer. If few fragments

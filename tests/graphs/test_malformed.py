@@ -21,7 +21,7 @@ from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.formats import format_names
 from mstflow.graphs.formats.text.columns import BLOCK_SIZE
 from mstflow.graphs.read import read
-from text_readers import read_gr, read_txt
+from text_readers import READERS, read_txt
 
 P = "p sp 3 2\n"
 
@@ -154,9 +154,8 @@ def test_text(tmp_path, case, block_size):
     suffix, content, expected = TEXT[case]
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(content.encode())
-    reader = {".gr": read_gr, ".txt": read_txt}[suffix]
     with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
-        reader(path, block_size=block_size)
+        READERS[suffix](path, block_size=block_size)
     assert refused(path).startswith(f"{path}{expected}")
 
 

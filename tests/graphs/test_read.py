@@ -27,7 +27,6 @@ COMPRESS = {
     ".bz2": bz2.compress,
     ".zst": partial(pa.compress, codec="zstd", asbytes=True),
 }
-READERS = {".gr": read_gr, ".txt": read_txt}
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 WEIGHTS = {

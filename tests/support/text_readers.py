@@ -31,3 +31,5 @@ def reader(blocks):
 read_csv, read_gr, read_metis, read_mtx, read_txt = map(
     reader, (csv_blocks, gr_blocks, metis_blocks, mtx_blocks, txt_blocks)
 )
+#: By suffix, for tests of several formats.
+READERS = {".gr": read_gr, ".txt": read_txt}
