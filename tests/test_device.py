@@ -359,7 +359,7 @@ def test_a_failure_names_its_stage(monkeypatch):
     [
         ("arange", "whole", "stage 'load_partition' failed on .*: CUDAError: illegal access"),
         ("compact_pairs", "two-scan", "stage 'scan_partition' failed on .*: CUDAError: illegal"),
-        ("concat", "tree", "stage 'merge_forests' failed on .*candidates: .*CUDAError: illegal"),
+        ("concat", "tree", "stage 'merge_forests' failed on parts: .*CUDAError: illegal"),
     ],
 )
 def test_a_failure_names_its_task(primitive, strategy, expected, monkeypatch):
