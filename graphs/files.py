@@ -48,10 +48,10 @@ def open_files(
     *,
     is_bounded: bool = False,
 ) -> EdgeSource:
-    """Return a source of files that together are one graph; edge ids run through all files.
+    """Return a source of files that together are one graph; edge ids continue from file to file.
 
-    Folders of `.npy` columns and Parquet files are streamed. Other files are loaded, and all files
-    if their weights differ in dtype. If memory is bounded, other files are read in each scan
+    Folders of `.npy` columns and Parquet files are streamed. Other formats are loaded. All files
+    are loaded if weights differ in dtype. If memory is bounded, each scan reads the other formats
     instead: text and `.bin` in blocks, others as a whole.
     """
     files = parts_of(places_of(list(paths)), format)
@@ -96,8 +96,8 @@ def _streamed(file: Formatted, weight: Weight, is_bounded: bool) -> EdgeSource |
     source = kind.source(part, weight, is_bounded=is_bounded)
     if source is not None or not is_bounded:
         return source
-    # Without `size`, assume that the columns and the work to read them take all that a file may
-    # expand to.
+    # Without `size`, assume the largest size to which the file may expand. Half of it are the
+    # columns, because reading them takes as much again.
     size = most_from(part.place) // 2 if kind.size is None else kind.size(part.place)
     whole, most = partial(_whole, file=file, weight=weight), -(-size // _EDGE)
     state = FileState.of(part.place)

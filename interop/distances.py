@@ -1,4 +1,4 @@
-"""Graphs of samples for the estimators: all pairs, nearest or connected ones, given distances."""
+"""Graphs for the estimators: all pairs, nearest neighbors, given pairs or given distances."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class Metric:
     def graph(self, samples: Any, min_samples: int = 1) -> EdgeSource:
         """Return the graph of all pairs of samples, as `mstflow.points` does.
 
-        A metric that `mstflow.points` does not have, or one of sparse samples, becomes a function
-        of the numbers of rows.
+        If it does not support the metric, or samples are sparse, the points are numbers of rows,
+        and the metric is a function that computes the distances of these rows.
         """
         name = _NAMES.get(self.name) if isinstance(self.name, str) else None
         if self.name in ("minkowski", "p") and not self.params.keys() - {"p"}:
@@ -104,7 +104,7 @@ class Metric:
         return points(numbers, metric=between, min_samples=min_samples)
 
     def nearest(self, samples: Any, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the distances and numbers of the `count` nearest samples, including itself."""
+        """Return distances and numbers of the `count` samples nearest to each, itself included."""
         search = NearestNeighbors(
             n_neighbors=count,
             algorithm=self.algorithm,
@@ -127,9 +127,10 @@ def samples_forest(
 ) -> Forest:
     """Return the minimum spanning forest of the mutual reachability distances of samples.
 
-    It is that of all pairs, or of the edges from each sample to its `n_neighbors` nearest samples.
-    The core distance is the distance to the sample of rank `min_samples`. Both numbers count the
-    sample itself. `alpha` divides the distances, but not the core distances.
+    If `n_neighbors` is None, the graph has all pairs of samples. Otherwise it has the edges from
+    each sample to its max(n_neighbors, min_samples) nearest samples. The core distance is the
+    distance to the sample of rank `min_samples`. Both numbers count the sample itself.
+    `alpha` divides the distances, but not the core distances.
     """
     if n_neighbors is None:
         graph = metric.graph(samples, min_samples)
@@ -152,11 +153,10 @@ def samples_forest(
 
 
 def connected_forest(metric: Metric | None, samples: Any, connectivity: Any) -> tuple[Forest, int]:
-    """Return the minimum spanning tree of the distances of connected pairs.
+    """Return a spanning tree of the pairs in `connectivity`, and their number of components.
 
-    The nonzero entries of a matrix, `connectivity`, are the pairs. If they do not connect all
-    samples, components are joined by the tree of all pairs. Also return the number of components
-    before they are joined. Without a metric, `samples` are the distances of all pairs.
+    The pairs are the nonzero entries of the matrix. Edges of the minimum spanning tree of all pairs
+    join their components. If `metric` is None, `samples` is the matrix of all distances.
     """
     pairs = coo_array(check_array(connectivity, accept_sparse=["csr", "csc", "coo"]))
     n = samples.shape[0]
@@ -208,8 +208,9 @@ def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:
 
 
 def given_distances(estimator: Any, distances: Any) -> EdgeList:
-    """Return given distances as an edge list: finite ones of a matrix, stored ones of a sparse one.
+    """Return precomputed distances as an edge list.
 
+    Its edges are the finite entries of a dense matrix, or the stored entries of a sparse one.
     The matrix must be square, and a dense one symmetric.
     """
     is_sparse = issparse(distances)

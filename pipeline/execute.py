@@ -52,8 +52,9 @@ def execute(
     """Run a dataflow and return its result fields and a report.
 
     `partitions` are the initial fields of each partition, and `shared` those of the whole graph.
-    The run removes a field from these dicts when no later step needs it. A task combines at most
-    `split_every` results. A `checkpoint` returns the record of a task that saves its work, by name.
+    The run removes a field from the dicts in `partitions` when no later step needs it. A task
+    combines at most `split_every` results. A `checkpoint` returns the record of a task that saves
+    its work, by name.
     """
     flow.check()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
@@ -186,7 +187,7 @@ class _Run:
         return with_chunks(value, [Slot(at, 0) for at in range(first, len(handles))])
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
-        """Store in `places` the fields that a stage wrote; drop their older values everywhere."""
+        """Store in `places` the fields that a stage wrote; "chosen" ones are appended."""
         for fields in (*self.partitions, self.shared):
             for name, declared in stage.writes.items():
                 if declared.kind != "chosen":
@@ -215,9 +216,10 @@ class _Run:
         return concatenation(ops, [(value,) for value in found])[0]
 
     def report_progress(self, name: str) -> None:
-        """Count a task; report the number of joined vertices if stages move edges, or of tasks.
+        """Count a task, and report the number of joined vertices or of tasks.
 
-        With an eager scheduler, the tasks report instead.
+        It is that of vertices if stages move edges. An eager scheduler reports no number of tasks,
+        because each task reports its own progress.
         """
         self.finished += 1
         if self.flow.moves_edges:
@@ -242,7 +244,7 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
         ends = host_array(edge_ids[:: max(1, len(edge_ids) - 1)]).tolist()
         is_set = first <= ends[0] and (stop is None or ends[-1] < stop)
     if not is_set:
-        message = f"pipeline {pipeline!r}: its forest is not a set of edge ids: {edge_ids}"
+        message = f"pipeline {pipeline!r}: its forest must be an array of edge ids, not {edge_ids}"
         raise PipelineError(message)
     return edge_ids
 

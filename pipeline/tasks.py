@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..stages import Stage
 
-#: Types whose values error messages show. The value of other types could fill pages.
+#: Types whose values error messages show (others could fill pages), and the number of items shown.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12
 #: Types of values that tasks receive unchanged.
 _PLAIN = frozenset((int, float, bool, str, type(None)))
@@ -62,7 +62,7 @@ class Task:
     note: Callable[[Note], object] | None = None
     #: Whether it writes fields of the whole graph instead of a partition.
     is_shared: bool = False
-    #: Whether its arrays must be in host memory, because they may be sent to other processes.
+    #: Whether its results must be in host memory, because they may be sent to other processes.
     leaves_on_host: bool = False
     #: Position in the order of submission.
     number: int = 0
@@ -94,14 +94,14 @@ class Task:
             raise
 
     def _run(self, ops: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
-        """Run the stage; name the stage and its fields if it fails."""
+        """Run the stage; convert other errors than ours to one that shows the fields it read."""
         try:
             return self.stage.run(ops, self.record, fields)
         except (MemoryError, MstflowError):
             raise
         except Exception as error:  # a stage may raise anything
             cause = error
-        raise self._failure(fields, cause)  # here, because the context may not be picklable
+        raise self._failure(fields, cause)  # here: `__context__` may not be picklable
 
     def _checked(self, result: tuple[Any, ...], lengths: dict[str, int]) -> tuple[Any, ...]:
         """Return the result as plain values, checked against the declaration."""
@@ -118,8 +118,8 @@ class Task:
                 )
             if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
                 raise PipelineError(
-                    f"{stage}: wrote {name!r} with {len(value)} entries, but along "
-                    f"{declared.axis} there are {lengths[declared.axis]}"
+                    f"{stage}: wrote {name!r} with {len(value)} entries, but axis {declared.axis} "
+                    f"has length {lengths[declared.axis]}"
                 )
         return outputs
 
@@ -135,7 +135,7 @@ class Task:
 
 
 def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
-    """Replace slots by items of results, and arrays by those of the array module."""
+    """Replace slots by their results, and convert NumPy arrays to arrays of the module."""
     if type(value) in _PLAIN:
         return value
     if type(value) is Slot:
@@ -163,7 +163,7 @@ def _num_bytes(values: tuple[Any, ...]) -> int:
     total = 0
     for value in values:
         size = _num_bytes(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
-        total += size if isinstance(size, int) else 0  # the attribute of a NumPy type is no number
+        total += size if isinstance(size, int) else 0  # a NumPy scalar type has a descriptor
     return total
 
 
@@ -187,8 +187,8 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
             first, known = lengths.setdefault(declared.axis, (name, length))
             if length != known:
                 raise PipelineError(
-                    f"stage {stage.name!r}: {first!r} and {name!r} both run along {declared.axis}, "
-                    f"but have {known} and {length} entries"
+                    f"stage {stage.name!r}: {first!r} has {known} entries and {name!r} has "
+                    f"{length}, but both must have the length of axis {declared.axis}"
                 )
     return {axis: length for axis, (_, length) in lengths.items()}
 

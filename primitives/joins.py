@@ -1,7 +1,8 @@
 """Algorithm kernels: primitives that build trees by joining sets of nodes.
 
-The body of each primitive is its definition by functions of the vocabulary, which works in rounds.
-Array modules with compiled loops override the body and return the same result.
+The body of each primitive defines it by functions of the vocabulary, and works in rounds. Array
+modules with compiled loops override the body and return the same result, except for values that a
+docstring calls unspecified.
 
 | primitive         | result                                                                      |
 |-------------------|-----------------------------------------------------------------------------|
@@ -74,7 +75,7 @@ class Joins(Protocol):
         joining : index array
             The positions of the pairs that joined two sets, in order of joining.
         root : index array of length `size`
-            A node of the final set of each node, the same for all nodes of the set.
+            A representative of each node's final set, the same for all nodes of the set.
         """
         order = self.argsort(key)
         joining, root = self.join_in_order(self.gather(u, order), self.gather(v, order), size)
@@ -123,7 +124,7 @@ class Joins(Protocol):
         parent : index array of length n
             A tree for each set. A root is its own parent; there is no other cycle.
         u, v : index arrays of length m
-            Places below n.
+            Nodes below n.
         by_rank : bool
             Whether to link roots by rank, which bounds the length of paths. Otherwise the smaller
             root becomes a child of the larger root.
@@ -147,7 +148,7 @@ class Joins(Protocol):
         """Join the nodes of a subgraph by pairs that are in the forest of the whole graph.
 
         The forest is minimal under (key, position). The pairs must include every pair of the graph
-        with a node in the subgraph. Two graphs of these pairs decide:
+        with a node in the subgraph. Two graphs of these pairs determine the result:
 
         - Treat all nodes outside as one node. A pair in the forest of this graph is the lightest
           one across a cut of the whole graph, so it is certain.
@@ -220,8 +221,8 @@ def join_first_pairs(
 def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:
     """Divide a range of pairs into a range for the main thread, then one for each helper.
 
-    The main thread is faster, so its range is larger. When it reaches the ranges of the helpers,
-    each helper has scanned its range once.
+    The main thread is faster, so its range is larger: each helper has scanned its range about once
+    when the main thread reaches the first of them.
 
     Returns
     -------

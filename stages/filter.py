@@ -11,25 +11,25 @@ from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Amount, Count, Edges, Index, Keys, Verdict
 
-#: At least one of this many edges is light. So there are few passes over the remaining edges, even
-#: if most light edges are parallel or loops.
-LEAST_LIGHT = 32
+#: The smallest share of the sampled edges that are light. It bounds the number of passes, even if
+#: most light edges are parallel or loops.
+LEAST_LIGHT = 1 / 32
 
 
 @stage(writes="is_sparse")
 def sparse_graph_left(
     num_edges: Count, num_vertices: Count, small: Amount, dense: Amount
 ) -> Verdict:
-    """Return whether there are at most `small` edges or `dense` edges per vertex: no split pays."""
+    """Return whether there are at most `small` edges, or `dense` edges per vertex, to split."""
     return num_edges <= max(small, dense * num_vertices)
 
 
-#: The bits that a hash keeps of a product. As a signed number, they fit into any index.
+#: Mask of the low 63 bits of a product, so that Python's integers and uint64 have the same hash.
 _HASH_BITS = 2**63 - 1
 
 
 def _chosen_id(block: Any, bits: int) -> Any:
-    """Return the edge id that represents a block of 2^bits ids; also of an array (uint64)."""
+    """Return the edge id chosen for a block of 2^bits ids; `block` is an int or a uint64 array."""
     mixed = block * 0x1E3779B97F4A7C15 & _HASH_BITS
     mixed = (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_BITS
     return (block << bits) + (mixed >> (63 - bits))
@@ -72,14 +72,14 @@ def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: A
 def choose_pivot(
     ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Amount
 ) -> Count:
-    """Choose the pivot, the largest key of a light edge: `light_per_vertex` for each vertex, or so.
+    """Choose the pivot: the largest key of about `light_per_vertex` light edges per vertex.
 
     All edges are light if the sample is empty.
 
     Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
     ALENEX 2009. There the pivot is the median.
     """
-    share = max(light_per_vertex * num_vertices / num_edges, 1 / LEAST_LIGHT)
+    share = max(light_per_vertex * num_vertices / num_edges, LEAST_LIGHT)
     rank = len(sample) * min(share, 1)
     if rank >= len(sample):
         return int(ops.largest(sample.dtype))
@@ -88,7 +88,7 @@ def choose_pivot(
 
 @stage(writes="all_edges")
 def keep_edges(edges: Edges) -> Edges:
-    """Keep all edges, without a copy, while `edges` are the light ones."""
+    """Keep all edges, without a copy, before light ones replace `edges`."""
     return edges
 
 
@@ -100,14 +100,14 @@ def restore_edges(all_edges: Edges) -> Edges:
 
 @stage(writes="edges")
 def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count) -> Edges:
-    """Select the edges whose keys are at most the pivot, without loops."""
+    """Select the edges whose keys are at most the pivot, and drop self-loops."""
     u, v, key, edge_id = edges
     return Edges(*ops.compact_pairs(u, v, key, pivot, ops.index_dtype(num_vertices), edge_id))
 
 
 @stage(writes="edges")
 def select_joining_edges(ops: ArrayModule, all_edges: Edges, labels: Index) -> Edges:
-    """Select the edges between two fragments of the light forest.
+    """Select the edges between two fragments, and replace their ends by the fragments.
 
     `labels[x]` is the fragment of vertex x. Both ends of a light edge are in the same fragment.
     """

@@ -1,7 +1,7 @@
 """The dendrogram of a spanning forest: its clusters at every threshold.
 
-Take the edges up to a threshold, of a graph and of its minimum spanning forest. Both sets of edges
-connect the same vertices. So the forest determines the single-linkage hierarchy of the graph. A
+At every threshold, the edges up to it connect the same vertices in a graph and in its minimum
+spanning forest. So the forest determines the single-linkage hierarchy of the graph. A
 maximum spanning forest determines the hierarchy by similarity.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
@@ -343,11 +343,11 @@ class Dendrogram:
         return clusters
 
     def _bottleneck(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Return the rank of each bottleneck; f for a pair without a path, f + 1 for a loop."""
+        """Return the rank of each bottleneck; f for a pair without a path, f + 1 for equal ends."""
         ops, num_edges = array_module(self.backend), len(self.edge_ids)
         ends = [ops.asarray(self._vertices(name, each)) for name, each in (("a", a), ("b", b))]
         if len(ends[0]) != len(ends[1]):
-            message = f"a and b must have one length, not {len(ends[0])} and {len(ends[1])}"
+            message = f"a and b must have the same length, not {len(ends[0])} and {len(ends[1])}"
             raise OptionError(message)
         place, table = self._line
         return heaviest_between(ops, place, table, ends[0], ends[1], num_edges + 1)
@@ -398,8 +398,8 @@ class Dendrogram:
             raise GraphError(message)
         if len(self.weight) and self.weight[0] < 0:
             message = (
-                f"edge {self.edge_ids[0]}: weight {self.weight[0]} is negative; linkage needs "
-                "non-negative weights, cut() accepts any"
+                f"edge {self.edge_ids[0]}: weight {self.weight[0]} is negative; a hierarchy of "
+                "distances needs non-negative weights, cut() accepts any"
             )
             raise GraphError(message)
 

@@ -1,15 +1,15 @@
 """Number the vertices of named pairs that do not fit in memory, by DuckDB, which spills to disk.
 
-Names are divided by a hash into parts, and pairs into blocks of consecutive pairs. Each step writes
-files that the next one reads:
+Names are divided by a hash into parts, and pairs into blocks of consecutive pairs. Each step reads
+and writes files:
 
     divide   a block of pairs         weights; names with their places, by part
     code     the names of a part      a dictionary; codes with their places, by block
     rank     all dictionaries         the names in order of first appearance
     scatter  the codes of a block     u and v
 
-DuckDB groups and joins the names of one part at a time. Nothing but the distinct names is sorted:
-joins lose the order of pairs, but every name and code keeps its place.
+DuckDB groups and joins the names of one part at a time. Only the distinct names are sorted. Joins
+do not keep the order of pairs, so each name and code is stored with its place.
 
 A step writes to a temporary name and renames the result, so a killed run resumes at the block or
 part that it was working on.
@@ -88,7 +88,8 @@ class Spill(NamedTuple):
     parts: int = 32
     #: Size of a block as a share of the memory for DuckDB.
     block_share: float = 1 / 8
-    #: Files of fewer bytes are not expected to hold over 2^31 bytes of names, even in many edges.
+    #: The ends of all edges are expected to have less than 2^31 bytes of names if the file of names
+    #: has fewer bytes than this.
     few_bytes: int = 2**27
 
 
@@ -99,10 +100,12 @@ def number_beyond_memory(
     identity: Any,
     spill: Spill = Spill(),  # noqa: B008  # immutable
 ) -> EdgeSource:
-    """Return named pairs, without those that `pairs_divided` counts, as a source with `names`.
+    """Return all named pairs as a source with `names`.
 
-    Both are read from files. `folder` keeps them for a later run with the same `identity`, a JSON
-    value. By default, a scratch folder is removed when the names are no longer used.
+    If an earlier run divided some of the pairs (see `pairs_divided`), `pairs` start after them.
+    The pairs and names are read from files in `folder`, which keeps them for a later run with the
+    same `identity`, a JSON value. If `folder` is None, they are in a scratch folder, which is
+    removed when the names are no longer used.
     """
     if memory < _LEAST:
         raise MemoryBoundError.of(memory, _LEAST, "to number the names of vertices on disk")
@@ -113,7 +116,7 @@ def number_beyond_memory(
         elif pairs_divided(folder, identity, spill) is None:
             _check_removable(folder)
         if pairs_divided(folder, identity, spill) is None:
-            for name in ("complete.json", "state.json"):  # first: they vouch for the other files
+            for name in ("complete.json", "state.json"):  # first: they mark others as valid
                 (folder / name).unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)  # files of other pairs
             for name in ("edges", *_TEMPORARY):
@@ -160,13 +163,13 @@ def _check_removable(folder: Path) -> None:
     others = [*inside, *(path for path in folder.parent.glob("*") if path != folder)]
     if others:
         raise OptionError(
-            f"{folder.parent}: the folder has no numbers of these pairs, but other files such as "
-            f"{others[0].name!r}; choose another folder or remove this one"
+            f"{folder.parent}: expected an empty folder or the numbers of these pairs, found other "
+            f"files such as {others[0].name!r}; choose another folder or remove this one"
         )
 
 
 def _key(identity: Any, spill: Spill) -> list[Any]:
-    """Return what must not change between runs: the hash depends on the version of DuckDB."""
+    """Return the identity of the divided files; the hash depends on the version of DuckDB."""
     return [identity, _duckdb().__version__, spill.parts]
 
 

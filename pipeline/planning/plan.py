@@ -37,11 +37,11 @@ class Plan:
     reason : str
         Why this strategy was chosen.
     advice : str
-        Whether to persist the chunks of Dask, or to try a GPU, by a model.
+        A suggestion to persist the chunks of Dask or to try a GPU; empty if there is none.
     memory, least_memory : int or None
-        Bytes that this plan needs, and the least bytes that any plan for this choice of strategy
-        needs: "auto" may choose a sweep. On a cluster they are for each task, otherwise for all
-        tasks that run at once. None if the strategy holds the whole graph.
+        Bytes that this plan needs, and the smallest number of bytes that suffices for the requested
+        strategy. For "auto", this may be that of a sweep. On a cluster both are for one task,
+        otherwise for all tasks that run at once. None if the run loads the whole graph.
     estimate : Estimate or None
         Cost of a strategy that reads the graph in scans.
     """
@@ -67,14 +67,15 @@ class Plan:
 
 
 class Rule(NamedTuple):
-    """Choose `strategy` for a run to which `applies` applies, because of `reason`."""
+    """If `applies(request)`, "auto" chooses `strategy` and reports `reason`."""
 
     applies: Callable[[Request], bool]
     strategy: str
     reason: str
 
 
-#: The strategy of "auto" is that of the first rule that applies.
+#: "auto" chooses the strategy of the first rule that applies, or "two-scan" if workers cannot hold
+#: its tasks.
 RULES = (
     Rule(
         lambda run: run.alternatives.gives_fields and run.is_split,
@@ -105,8 +106,9 @@ RULES = (
 def plan(request: Request, rates: Rates | None = None) -> Plan:
     """Plan a run.
 
-    An OptionError says that options contradict each other or the graph, and a MemoryBoundError that
-    the limit on memory is too low; it states the least memory.
+    An OptionError says that options contradict each other or the graph, a MemoryBoundError that the
+    bound on memory is too low (it states the least one), and a WorkerError that a task does not fit
+    on the smallest worker.
     """
     _check(request)
     strategy, reason = _choose(request)
@@ -148,7 +150,7 @@ def _advice(request: Request) -> str:
 
 
 def _reduces_first(request: Request) -> bool:
-    """Return whether partitions are reduced to their forests before rounds run over them.
+    """Return whether partitions may be reduced to their forests before rounds run over them.
 
     Rounds over all edges may use half of the workers' memory. If they need more, reduce the
     partitions first if possible.
@@ -190,12 +192,12 @@ def _capacity(request: Request, scans: ScanMemory) -> tuple[int, str]:
         bound = max(workers.usual_memory, scans.least_memory)
     elif bound is not None and workers.most_memory is not None and bound > workers.most_memory:
         bound = workers.most_memory
-        lowered = f"; memory= is lowered to {show_bytes(bound)}, as no worker has more for a task"
+        lowered = f"; memory= is lowered to {show_bytes(bound)}, the share of the smallest worker"
     return scans.capacity(bound, source), lowered
 
 
 def _exceeds_workers(request: Request, strategy: str) -> str:
-    """Return why no worker can hold a task of a strategy; empty if workers can, or if unknown."""
+    """Return why the smallest worker cannot hold a task; empty if it can, or if this is unknown."""
     most, is_whole = request.scheduler.most_memory, strategy == "whole"
     if most is None or strategy in ("sweep", "tiles"):
         return ""
@@ -203,8 +205,8 @@ def _exceeds_workers(request: Request, strategy: str) -> str:
     needed = rounds_bytes(request.graph) if is_whole else scans.least_memory
     if needed <= most:
         return ""
-    has = f"the smallest worker has {show_bytes(most)} for each of its threads"
-    return f"a task of strategy {strategy!r} needs {show_bytes(needed)}, and {has}"
+    limit = f"the smallest worker has {show_bytes(most)} for each of its threads"
+    return f"a task of strategy {strategy!r} needs {show_bytes(needed)}, but {limit}"
 
 
 def _swept(decided: Plan, request: Request, rates: Rates) -> Plan:
@@ -231,7 +233,7 @@ def _tiled(decided: Plan, request: Request) -> Plan:
 
 
 def _check(request: Request) -> None:
-    """Refuse options that no strategy of the request supports."""
+    """Raise an OptionError for options that conflict whatever the strategy of "auto" is."""
     strategy, partitions = request.options.strategy, request.options.partitions or 1
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))
@@ -252,24 +254,24 @@ def _check_strategy(request: Request, strategy: str) -> None:
     problems = (
         (
             chosen.needs_grid and request.graph.tiles_leave is None,
-            "needs a graph of mstflow.grid with its weights; choose another",
+            "needs a graph of mstflow.grid with its weights; choose another strategy",
         ),
         (
             pipelines.gives_fields and not chosen.gives_fields,
             "gives only the field 'forest'; choose whole or iterate",
         ),
-        (is_sweep and pipelines.is_own, "runs no pipeline of your own; choose another"),
+        (is_sweep and pipelines.is_own, "does not run custom pipelines; choose another strategy"),
         (
             is_sweep and not request.scheduler.eager,
-            "is one task of all threads; choose scheduler 'inline', or another strategy",
+            "runs as one task; choose scheduler 'inline', or another strategy",
         ),
         (
             options.checkpoint is not None and not chosen.streams,
-            "does not support checkpoint=; choose another",
+            "does not support checkpoint=; choose another strategy",
         ),
         (
             options.bound is not None and not chosen.is_bounded,
-            "holds all edges and does not support memory=; choose another",
+            "holds all edges and does not support memory=; choose another strategy",
         ),
     )
     for is_refused, problem in problems:

@@ -1,7 +1,7 @@
-"""The sweep of a graph with more vertices than memory; its edges are on disk, in buckets.
+"""The strategy "sweep", for graphs whose vertices do not fit in memory; edges are on disk.
 
-There is a bucket for each range of vertices. It is filled while earlier ranges are removed, read
-when its own range is, and then deleted.
+Each range of vertices has a bucket. Edges are added to it when the graph is read, and when earlier
+ranges are removed. When its own range is removed, the bucket is read and then deleted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _index(size: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class Sweeper:
-    """Deals a graph to buckets; what all ranges have in common.
+    """Deals the edges of a graph to buckets, and holds the settings of all ranges.
 
     Attributes
     ----------
@@ -112,7 +112,8 @@ class Sweeper:
         order = VertexOrder.of(bits, starts, index)
         if not order.fits(self.capacity, state["range"]):
             raise OptionError(
-                f"{folder.parent}: the run that was killed had more memory; set memory= to as much"
+                f"{folder.parent}: the checkpoint was written with more memory; set memory= to at "
+                "least the value of the interrupted run"
             )
         return Buckets(self, order, dtypes, folder, record, len(ends)).restore(ends, state)
 
@@ -130,7 +131,7 @@ class Sweeper:
             )
 
     def _deal(self, order: VertexOrder, block: Block) -> tuple[int, Dealt]:
-        """Read a block, and sort its edges by their buckets, without loops."""
+        """Read a block, drop self-loops, and sort the other edges by their buckets."""
         first, count, read = block
         ops = self.solver.thread_ops
         u, v, weight = map(ops.asarray, read())
@@ -259,7 +260,7 @@ class Buckets:
     def forest_ids(self) -> NDArray[np.int64]:
         """Return the ids of the edges in the forest, in ascending order; free the last bucket.
 
-        They are in a file if there are more than memory holds edges.
+        The array is a file mapped to memory if there are more than `capacity` ids.
         """
         self._block = None
         pool().trim()  # the ids need larger blocks than those that the ranges have freed
@@ -271,7 +272,7 @@ class Buckets:
             return mapped(parts, count, np.int64, self._folder)
 
     def _sorted_ids(self, file: SegmentFile) -> NDArray[np.int64]:
-        """Read the ids of a range; there are at most as many as memory holds edges."""
+        """Read the ids of a range; there are at most `capacity`."""
         ((ids,),) = file.blocks(file.count)
         ids.sort()
         edge_ids: NDArray[np.int64] = np.add(ids, self._sweeper.first_edge, dtype=np.int64)
@@ -285,7 +286,7 @@ class Buckets:
             self._record.save((self.order.starts, ends), state)
 
     def restore(self, ends: NDArray[np.int64], state: dict[str, Any]) -> Buckets:
-        """Restore a saved state; remove what was written to files later, or by another run."""
+        """Restore a saved state; remove segments written after it or by another run."""
         self.seen, self._range = state["seen"], state["range"]
         for number, (file, end) in enumerate(zip(self._all_files, ends.tolist(), strict=True)):
             file.restore(*(end if number >= self._range else (0, 0)))

@@ -305,7 +305,7 @@ def test_bad_queries():
     for ends, message in (
         (([0], [2]), r"b\[0\] is 2, but the graph has 2 vertices"),
         (([-1], [0]), r"a\[0\] is -1"),
-        (([0], [0, 1]), "a and b must have one length, not 1 and 2"),
+        (([0], [0, 1]), "a and b must have the same length, not 1 and 2"),
         (([0.5], [0]), "a must be a one-dimensional integer array, not float64"),
     ):
         with pytest.raises(OptionError, match=message):

@@ -249,7 +249,7 @@ SHOWN = r"edges: \(u: int64\[4\], v: int64\[4\], key: uint64\[4\], edge_id: int3
 @pytest.mark.parametrize(
     ("returns", "message"),
     [
-        (lambda u: u[:2], "wrote 'bad' with 2 entries, but along vertices there are 4"),
+        (lambda u: u[:2], "wrote 'bad' with 2 entries, but axis vertices has length 4"),
         (lambda u: u > 1, r"wrote 'bad' as bool\[4\], not as index along vertices"),
         (lambda u: 7, "wrote 'bad' as int 7, not as index along vertices"),
         (lambda u: (u, u), r"wrote 'bad' as \(int64\[4\], int64\[4\]\), not as index along"),
@@ -268,17 +268,15 @@ def uneven(edges: Edges) -> Index:
     return edges.u
 
 
-@pytest.mark.parametrize(
-    ("forest", "message"),
-    [([3, 3], "not a set of edge ids"), ([-1], "not a set"), ([4], "not a set"),
-     ([0.5], "not a set")],
-)  # fmt: skip
-def test_a_forest_is_a_set_of_edges(forest, message):
+@pytest.mark.parametrize("forest", [[3, 3], [-1], [4], [0.5]])
+def test_a_forest_is_a_set_of_edges(forest):
     @stage(writes="forest")
     def invent():
         return np.array(forest)
 
-    with pytest.raises(PipelineError, match=f"pipeline 'p': its forest is {message}"):
+    with pytest.raises(
+        PipelineError, match="pipeline 'p': its forest must be an array of edge ids"
+    ):
         mstflow.minimum_spanning_forest(GRAPH, algorithm=Pipeline("p", invent))
 
 
@@ -428,9 +426,9 @@ def shorten_keys(edges: Edges) -> Edges:
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ((write_pairs,), "'write_pairs': wrote 'right' with 2 entries, but along pairs there"),
+        ((write_pairs,), "'write_pairs': wrote 'right' with 2 entries, but axis pairs has"),
         ((write_left, write_right, read_pairs),
-         "'read_pairs': 'left' and 'right' both run along pairs, but have 4 and 2 entries"),
+         "'read_pairs': 'left' has 4 entries and 'right' has 2, but both must have the length"),
         ((shorten_keys,), r"'shorten_keys': wrote 'edges' as \(u: .*, not as edges"),
     ],
 )  # fmt: skip

@@ -95,5 +95,5 @@ def test_the_number_of_passes_is_bounded():
     """However few edges per vertex are light, a share of all edges is."""
     sample = np.arange(3200, dtype=np.uint32)
     pivot = choose_pivot(OPS, sample, 1, 10**9, 0.0)
-    assert pivot == 3200 // LEAST_LIGHT
+    assert pivot == 3200 * LEAST_LIGHT
     assert choose_pivot(OPS, sample[:0], 10, 100, 1.0) == 2**32 - 1

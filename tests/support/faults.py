@@ -79,7 +79,8 @@ FAULTS = [
     ),
     Fault(
         "few light edges are chosen of many",
-        "stages/filter.py", "1 / LEAST_LIGHT)", "0)", "tests/stages/test_filter.py", "passes",
+        "stages/filter.py", "num_edges, LEAST_LIGHT)", "num_edges, 0)",
+        "tests/stages/test_filter.py", "passes",
     ),
     Fault(
         "the edges of a later graph keep the vertices of an earlier one",

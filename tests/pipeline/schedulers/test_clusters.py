@@ -173,7 +173,7 @@ def test_plans_fit_the_workers():
     assert "the smallest worker has 2.4 GB for each of its threads" in changed.reason
     assert changed.memory <= 2_400_000_000
     with pytest.raises(
-        WorkerError, match=r"'tree' needs .* GB, and the smallest worker has 800 MB"
+        WorkerError, match=r"'tree' needs .* GB, but the smallest worker has 800 MB"
     ):
         decided(10**9, strategy="tree")
     lowered = decided(3 * 10**9, strategy="two-scan", memory="9GB")

@@ -171,7 +171,7 @@ def test_a_run_with_less_memory_does_not_resume(tmp_path):
 
     with pytest.raises(InterruptedOnPurposeError), set_listener(stop):
         sweep(graph, "", 100, record=lambda _: record)
-    with pytest.raises(OptionError, match="had more memory"):
+    with pytest.raises(OptionError, match="written with more memory"):
         sweep(graph, "", 40, record=lambda _: record)
     assert np.array_equal(sweep(graph, "", 120, record=lambda _: record)[0], kruskal(graph))
 
@@ -271,10 +271,10 @@ def test_runs_that_cannot_sweep():
             planned(memory=5 * 10**8, **options)
     with pytest.raises(OptionError, match="'sweep' has one partition, not 2"):
         planned(strategy="sweep", partitions=2)
-    with pytest.raises(OptionError, match="'sweep' is one task of all threads; choose sched"):
+    with pytest.raises(OptionError, match="'sweep' runs as one task; choose sched"):
         planned(strategy="sweep", workers=Workers("threads", 2, eager=False))
     own = algorithm("kruskal").named("own")
-    with pytest.raises(OptionError, match="'sweep' runs no pipeline of your own"):
+    with pytest.raises(OptionError, match="'sweep' does not run custom pipelines"):
         mstflow.minimum_spanning_forest(random_graph(9, 20), algorithm=own, strategy="sweep")
 
 
