@@ -1,4 +1,4 @@
-"""The columns of a forest that memory may not hold, read from the graph block by block."""
+"""The columns of a forest that may not fit in memory, read from the graph block by block."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def total_weight(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> int | float:
 def forest_table(
     graph: EdgeSource, edge_ids: NDArray[np.int64], coordinates: ArrayLike | None
 ) -> EdgeTable:
-    """Return the columns of a forest, to be written; with names of vertices or `coordinates`."""
+    """Return the table to write for a forest, with its vertex names or `coordinates` if any."""
     names = graph.names if coordinates is None else None
     *ends, weight = (column.dtype for column in graph.first_columns())
     dtypes: dict[str, Any] = {"edge_id": edge_ids.dtype}
@@ -61,7 +61,7 @@ def forest_table(
 def _blocks(
     graph: EdgeSource, edge_ids: NDArray[np.int64], least: int
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield ids, ends and weights of consecutive edges; all blocks but the last have `least`."""
+    """Yield the ids, ends and weights of edges, in blocks of at least `least`, except the last."""
     start = 0
     for columns in graph.take_blocks(edge_ids, least):
         stop = start + len(columns[0])

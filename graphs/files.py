@@ -50,9 +50,10 @@ def open_files(
 ) -> EdgeSource:
     """Return a source of files that together are one graph; edge ids continue from file to file.
 
-    Folders of `.npy` columns and Parquet files are streamed. Other formats are loaded. All files
-    are loaded if weights differ in dtype. If memory is bounded, each scan reads the other formats
-    instead: text and `.bin` in blocks, others as a whole.
+    Folders of `.npy` columns and Parquet files are streamed. Other formats are loaded, unless
+    memory is bounded: then each scan reads text and `.bin` in blocks, and other formats as a whole.
+    If streamed files have weights of different dtypes, all files are loaded; if memory is bounded,
+    this raises a GraphError.
     """
     files = parts_of(places_of(list(paths)), format)
     streamed = [_streamed(file, weight, is_bounded) for file in files]
@@ -96,8 +97,8 @@ def _streamed(file: Formatted, weight: Weight, is_bounded: bool) -> EdgeSource |
     source = kind.source(part, weight, is_bounded=is_bounded)
     if source is not None or not is_bounded:
         return source
-    # Without `size`, assume the largest size to which the file may expand. Half of it are the
-    # columns, because reading them takes as much again.
+    # Without `size`, assume the largest size to which the file may expand. The columns are half of
+    # it, because reading them needs the same amount again.
     size = most_from(part.place) // 2 if kind.size is None else kind.size(part.place)
     whole, most = partial(_whole, file=file, weight=weight), -(-size // _EDGE)
     state = FileState.of(part.place)

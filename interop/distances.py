@@ -81,10 +81,10 @@ class Metric:
         return cls(name, params, algorithm, estimator.leaf_size, estimator.n_jobs)
 
     def graph(self, samples: Any, min_samples: int = 1) -> EdgeSource:
-        """Return the graph of all pairs of samples, as `mstflow.points` does.
+        """Return the graph of all pairs of samples, made by `mstflow.points`.
 
-        If it does not support the metric, or samples are sparse, the points are numbers of rows,
-        and the metric is a function that computes the distances of these rows.
+        If `mstflow.points` does not support the metric, or samples are sparse, the points are row
+        numbers, and the metric is a function that computes the distances between these rows.
         """
         name = _NAMES.get(self.name) if isinstance(self.name, str) else None
         if self.name in ("minkowski", "p") and not self.params.keys() - {"p"}:
@@ -210,7 +210,8 @@ def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:
 def given_distances(estimator: Any, distances: Any) -> EdgeList:
     """Return precomputed distances as an edge list.
 
-    Its edges are the finite entries of a dense matrix, or the stored entries of a sparse one.
+    Its edges are the finite entries above the diagonal of a dense matrix, or the stored entries of
+    a sparse one.
     The matrix must be square, and a dense one symmetric.
     """
     is_sparse = issparse(distances)

@@ -53,8 +53,8 @@ def execute(
 
     `partitions` are the initial fields of each partition, and `shared` those of the whole graph.
     The run removes a field from the dicts in `partitions` when no later step needs it. A task
-    combines at most `split_every` results. A `checkpoint` returns the record of a task that saves
-    its work, by name.
+    combines at most `split_every` results. `checkpoint(name)` returns the record in which the
+    task of this name saves its unfinished work.
     """
     flow.check()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
@@ -216,10 +216,10 @@ class _Run:
         return concatenation(ops, [(value,) for value in found])[0]
 
     def report_progress(self, name: str) -> None:
-        """Count a task, and report the number of joined vertices or of tasks.
+        """Count a finished task and report progress.
 
-        It is that of vertices if stages move edges. An eager scheduler reports no number of tasks,
-        because each task reports its own progress.
+        If rounds run over the edges, report how many vertices were joined. Otherwise, report how
+        many tasks finished. With an eager scheduler, each task reports its own progress instead.
         """
         self.finished += 1
         if self.flow.moves_edges:
@@ -230,9 +230,10 @@ class _Run:
 
 
 def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArray[np.int64]:
-    """Return a sorted copy of the edge ids in the field ``forest`` of a run.
+    """Check the edge ids in the field ``forest`` of a run, and return a sorted copy.
 
-    Ids must be at least `first`, and less than `stop` if it is known. Ids in a file are not copied.
+    Ids must be at least `first`, and less than `stop` if it is known. A memory-mapped array is
+    already sorted, so it is returned without a copy.
     """
     edge_ids = found if is_on_device(found) else np.asarray(found)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"

@@ -101,7 +101,8 @@ class Task:
             raise
         except Exception as error:  # a stage may raise anything
             cause = error
-        raise self._failure(fields, cause)  # here: `__context__` may not be picklable
+        # Raise outside the handler: it would set `__context__`, which may not be picklable.
+        raise self._failure(fields, cause)
 
     def _checked(self, result: tuple[Any, ...], lengths: dict[str, int]) -> tuple[Any, ...]:
         """Return the result as plain values, checked against the declaration."""
@@ -163,14 +164,14 @@ def _num_bytes(values: tuple[Any, ...]) -> int:
     total = 0
     for value in values:
         size = _num_bytes(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
-        total += size if isinstance(size, int) else 0  # a NumPy scalar type has a descriptor
+        total += size if isinstance(size, int) else 0  # np.float64.nbytes is no int
     return total
 
 
 def _plain(value: Any) -> Any:
     """Convert a scalar of an array library to Python's; return other values unchanged."""
     has_no_axes = type(value) not in _PLAIN and getattr(value, "ndim", 1) == 0
-    return value.item() if has_no_axes and hasattr(value, "item") else value  # or it is a dtype
+    return value.item() if has_no_axes and hasattr(value, "item") else value  # dtypes have ndim but no item
 
 
 def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:

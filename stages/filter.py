@@ -36,7 +36,7 @@ def _chosen_id(block: Any, bits: int) -> Any:
 
 
 def _chosen_ids(ops: ArrayModule, first: int, last: int, bits: int) -> Any:
-    """Return the ids of the blocks from `first` to `last` (int64)."""
+    """Return the edge id chosen for each block from `first` to `last`, as int64."""
     block = ops.asarray(ops.arange(max(0, last + 1 - first), "int64") + first, "uint64")
     return ops.asarray(_chosen_id(block, bits), "int64")
 
@@ -72,7 +72,7 @@ def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: A
 def choose_pivot(
     ops: ArrayModule, sample: Keys, num_vertices: Count, num_edges: Count, light_per_vertex: Amount
 ) -> Count:
-    """Choose the pivot: the largest key of about `light_per_vertex` light edges per vertex.
+    """Choose the pivot, a key that about `light_per_vertex` edges per vertex do not exceed.
 
     All edges are light if the sample is empty.
 

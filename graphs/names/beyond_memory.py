@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: The least memory in bytes: DuckDB needs half of it.
+#: The smallest accepted memory bound in bytes; DuckDB gets half of the bound.
 _LEAST = 2**28
 #: The largest size of a block in bytes, so that places have 32 bits.
 _LARGEST_BLOCK = 2**31
@@ -88,8 +88,8 @@ class Spill(NamedTuple):
     parts: int = 32
     #: Size of a block as a share of the memory for DuckDB.
     block_share: float = 1 / 8
-    #: The ends of all edges are expected to have less than 2^31 bytes of names if the file of names
-    #: has fewer bytes than this.
+    #: If the file of names is larger, strings have 64-bit offsets, because the names of all ends
+    #: may exceed 2^31 bytes.
     few_bytes: int = 2**27
 
 

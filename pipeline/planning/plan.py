@@ -106,9 +106,14 @@ RULES = (
 def plan(request: Request, rates: Rates | None = None) -> Plan:
     """Plan a run.
 
-    An OptionError says that options contradict each other or the graph, a MemoryBoundError that the
-    bound on memory is too low (it states the least one), and a WorkerError that a task does not fit
-    on the smallest worker.
+    Raises
+    ------
+    OptionError
+        If options conflict with each other or with the graph.
+    MemoryBoundError
+        If the bound on memory is too low. The message states the smallest sufficient bound.
+    WorkerError
+        If a task does not fit on the smallest worker.
     """
     _check(request)
     strategy, reason = _choose(request)
@@ -152,8 +157,8 @@ def _advice(request: Request) -> str:
 def _reduces_first(request: Request) -> bool:
     """Return whether partitions may be reduced to their forests before rounds run over them.
 
-    Rounds over all edges may use half of the workers' memory. If they need more, reduce the
-    partitions first if possible.
+    They are if memory is bounded, or if rounds over all edges would use more than half of the
+    workers' memory and the run returns only the forest.
     """
     memory, needed = request.scheduler.worker_memory, rounds_bytes(request.graph)
     fits = memory is None or 2 * needed <= memory * request.scheduler.workers
@@ -162,7 +167,7 @@ def _reduces_first(request: Request) -> bool:
 
 
 def _scanned(decided: Plan, request: Request, rates: Rates) -> Plan:
-    """Return the plan completed by the number of edges that each task may hold, and the cost."""
+    """Add the capacity, the memory and the cost of a strategy that scans the graph to its plan."""
     graph, strategy = request.graph, decided.strategy
     if problem := _exceeds_workers(request, strategy):
         raise WorkerError(f"{problem}; start workers with more memory, or with fewer threads")
@@ -210,7 +215,7 @@ def _exceeds_workers(request: Request, strategy: str) -> str:
 
 
 def _swept(decided: Plan, request: Request, rates: Rates) -> Plan:
-    """Return the plan of the strategy "sweep", completed by its memory and cost."""
+    """Add the capacity, memory and cost of the strategy "sweep" to its plan."""
     memory = request.sweep
     capacity = memory.capacity(*request.bound)
     return replace(
@@ -224,7 +229,7 @@ def _swept(decided: Plan, request: Request, rates: Rates) -> Plan:
 
 
 def _tiled(decided: Plan, request: Request) -> Plan:
-    """Return the plan of the strategy "tiles", completed by its memory."""
+    """Add the memory of the strategy "tiles" to its plan."""
     graph, bound, memory = request.graph, request.options.bound, request.tiles_memory
     if bound is not None and bound < memory:
         purpose = f"for strategy 'tiles' with {graph.num_vertices:,} vertices"
@@ -233,7 +238,7 @@ def _tiled(decided: Plan, request: Request) -> Plan:
 
 
 def _check(request: Request) -> None:
-    """Raise an OptionError for options that conflict whatever the strategy of "auto" is."""
+    """Raise an OptionError if options conflict, whichever strategy "auto" would choose."""
     strategy, partitions = request.options.strategy, request.options.partitions or 1
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))

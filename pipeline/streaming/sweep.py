@@ -63,7 +63,7 @@ class Sweeper:
     num_vertices, num_edges, first_edge : int
     weight_dtype : dtype
     folder : str
-        For the buckets, if there is no checkpoint.
+        The folder of the buckets if there is no checkpoint.
     """
 
     solver: Solver
@@ -75,7 +75,7 @@ class Sweeper:
     folder: str
 
     def deal(self, source: EdgeSource, record: Record | None) -> Buckets:
-        """Write the edges of a graph to buckets, or take up the buckets of a killed run."""
+        """Write the edges of a graph to buckets; resume from those of a killed run, if any."""
         buckets = self._open(record)
         saved = time.perf_counter()
         rest = source.slice(buckets.seen, self.num_edges)
@@ -120,7 +120,7 @@ class Sweeper:
     def _check_disk(self, folder: Path, edge: int) -> None:
         """Check the free space: a bucket is on disk twice while its edges move.
 
-        The ids of the forest need less space than the edges whose place they take.
+        Forest ids need no extra space: each replaces a larger edge that was removed.
         """
         needed = edge * (self.num_edges + min(self.num_edges, self.capacity))
         free = shutil.disk_usage(folder).free
@@ -152,12 +152,12 @@ class Buckets:
     sweeper : Sweeper
     order : VertexOrder
     dtypes : tuple of dtype
-        Of the columns: u, v, key, and an edge id, which counts from the first edge of the graph.
+        The dtypes of the columns u, v, key and edge id. Ids count from the graph's first edge.
     folder : Path
     record : Record, optional
         Saves the state after each range.
     num_files : int
-        A file for each range of vertices; the others are for ranges of the ids in the forest.
+        The number of files: one for each range of vertices, the rest for ranges of forest ids.
     """
 
     def __init__(

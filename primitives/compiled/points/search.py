@@ -4,7 +4,8 @@ A search walks over the tree: first the leaf of its queries, then the siblings o
 path to the root, nearer halves first. It skips a node if its box is farther from the box of the
 queries than the limit, the largest reduced distance that may improve a result.
 
-With many axes, boxes of leaves overlap, so a node is also compared with each query.
+Leaves that pass this test are also compared with each query. With many axes, the test rejects few
+nodes, so inner nodes are compared with each query too.
 """
 
 import numpy as np
@@ -183,11 +184,12 @@ def bound_fragments(
     start, stop, space, coordinates, ids, core, fragment, k, neighbor, reach, nearest, bound,
     lightest,
 ):  # fmt: skip
-    """Find the nearest points outside in the lists of neighbors, and bound the fragments by them.
+    """Bound the lightest edge out of each fragment by the lists of nearest neighbors.
 
-    A list decides if it has a point that is lighter than any point beyond its reach. Otherwise, the
-    edge to the previous place is a bound too. Threads may write `lightest` at once: each value is
-    the weight of an edge, so any of them is a bound.
+    `reach` is the distance of the last neighbor in a list. If a list has an edge out of the
+    fragment that is lighter than this, the edge is the point's lightest, and no search is needed.
+    Otherwise, the edge to the previous place also gives a bound. Threads may write `lightest`
+    concurrently: each value is the weight of an edge, so each of them is a valid bound.
     """
     size = len(fragment)
     for i in range(start, stop):
@@ -255,9 +257,10 @@ def search_outside(
     start, stop, space, coordinates, ids, boxes, core, least, fragment, label, nearest, bound,
     lightest,
 ):  # fmt: skip
-    """Search for the points of a range of leaves that may have the lightest edge of a fragment.
+    """Search for lighter edges out of the fragments, from the points in a range of leaves.
 
-    The active points of a leaf in one fragment are searched for together.
+    Only active points are queries: those that may have the lightest edge of their fragment. The
+    active points of a leaf that are in the same fragment share one search.
     """
     size, axes = space.size, space.axes
     limits, reduced = np.empty(_MOST), np.empty(_MOST)
@@ -318,7 +321,7 @@ def search_outside(
 
 @kernel
 def choose_edges(space, ids, fragment, nearest, bound, weight, edge_id, other):
-    """Write the lightest edge of each fragment, from the nearest point outside of its points."""
+    """Write the lightest edge out of each fragment, given the nearest outside points."""
     size = len(fragment)
     for i in range(size):
         j, own = np.int64(nearest[i]), fragment[i]
