@@ -171,7 +171,7 @@ def _num_bytes(values: tuple[Any, ...]) -> int:
 def _plain(value: Any) -> Any:
     """Convert a scalar of an array library to Python's; return other values unchanged."""
     has_no_axes = type(value) not in _PLAIN and getattr(value, "ndim", 1) == 0
-    return value.item() if has_no_axes and hasattr(value, "item") else value  # dtypes have ndim but no item
+    return value.item() if has_no_axes and hasattr(value, "item") else value  # not a dtype
 
 
 def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
