@@ -42,7 +42,7 @@ class Sizes:
     device_from: int = 2**18
     #: Bytes of a GPU's memory that an edge takes at most.
     device_bytes: int = 72
-    #: Edges of a graph that a thread reads at once. They fit in the cache while they are filtered.
+    #: Edges that a thread reads at once. They fit in the cache while they are filtered or dealt.
     block_edges: int = 2**19
     #: A thread gets at least this many, because waking it takes as long.
     smallest_share: int = 2**16
@@ -67,8 +67,6 @@ class Sizes:
     copied_to_device: int = 2**23
     #: Vertices, a power of two: those with consecutive ids stay together in the order of a sweep.
     tile: int = 2**10
-    #: Edges that a thread of a sweep reads, sorts by bucket and writes at once.
-    segment: int = 2**19
     #: Bytes of the labels at a threshold, up to which they stay in memory while a table is written.
     labels_in_memory: int = 2**23
     #: Edges per point whose solution takes as long as the tree of the points.

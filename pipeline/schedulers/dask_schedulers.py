@@ -138,7 +138,10 @@ class Cluster(Scheduler):
 
     def send(self, value: Any) -> Any:
         """Send a value to the memory of a worker. It is lost if the worker dies."""
-        (future,) = self._client.scatter([value], hash=False)
+        try:
+            (future,) = self._client.scatter([value], hash=False)
+        except OSError as error:  # the connection closed
+            raise WorkerError(f"a worker died while it received data: {error}") from error
         added = _Handle(future)
         self._live.add(added)
         return added

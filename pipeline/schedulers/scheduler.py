@@ -96,8 +96,8 @@ class Scheduler(Workers, ABC):
         return collection
 
     def send(self, value: Any) -> Any:
-        """Return a handle for a value of the caller, in the memory of a worker."""
-        raise NotImplementedError
+        """Return a handle for a value in the memory of a worker; in this process, the value."""
+        return value
 
     def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call a function in each process of a cluster; by default, workers share this process."""

@@ -79,7 +79,7 @@ class Sweeper:
         buckets = self._open(record)
         saved = time.perf_counter()
         rest = source.slice(buckets.seen, self.num_edges)
-        size = max(1, min(sizes().segment, self.capacity // 2))
+        size = max(1, min(sizes().block_edges, self.capacity // 2))
         calls = (partial(self._deal, buckets.order, block) for block in rest.blocks(size))
         for count, dealt in in_order(calls, self.solver.backend):
             buckets.append(dealt)
@@ -223,7 +223,7 @@ class Buckets:
         Threads call `replace_ends` with an array module and some edges of `blocks`. It returns the
         columns of the edges that remain.
         """
-        solver, first, step = self._sweeper.solver, self.first_vertex, sizes().segment
+        solver, first, step = self._sweeper.solver, self.first_vertex, sizes().block_edges
 
         def deal(edges: Edges) -> Dealt:
             u, v, *others = replace_ends(solver.thread_ops, edges)

@@ -55,7 +55,7 @@ def sweep(
     source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
     solver = Solver(from_columns(algorithm("kruskal")), Backend(backend, 2), maximum)
     sizes = source.num_vertices, source.num_edges, source.first_id, source.weight_dtype
-    with tuned(tile=tile, segment=segment):
+    with tuned(tile=tile, block_edges=segment):
         fields, report = execute(
             strategy_flow("sweep", algorithm("kruskal")),
             [{"source": source}],
@@ -317,7 +317,7 @@ def save_columns(graph, folder):
 def small_memory(monkeypatch):
     """Memory holds 64 edges."""
     monkeypatch.setattr(SweepMemory, "capacity", lambda *_: 64)
-    with tuned(tile=1, segment=50):
+    with tuned(tile=1, block_edges=50):
         yield
 
 
@@ -425,7 +425,7 @@ from mstflow.runtime.sizes import tuned
 
 graph, kept, output = sys.argv[1:]
 SweepMemory.capacity = lambda *_: 400
-with tuned(tile=1, segment=200):
+with tuned(tile=1):
     forest = mstflow.minimum_spanning_forest(
         graph, strategy="sweep", checkpoint=kept, progress=lambda *step: print(*step, flush=True)
     )
