@@ -13,15 +13,13 @@ import tempfile
 import threading
 import time
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from . import __version__
 from .commands import SUMMARIES
 from .errors import GraphWarning, MstflowError, OptionError, PluginWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 #: The name of the temporary file with the content of standard input.
 _PIPED = "standard-input"

@@ -5,12 +5,9 @@ from __future__ import annotations
 import functools
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import OptionError, PluginWarning
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 #: The kinds of plugin, and the entry point group of each.
 GROUPS = {
@@ -26,7 +23,8 @@ class Plugin:
 
     #: A key of `GROUPS`.
     kind: str
-    point: EntryPoint
+    #: An `importlib.metadata.EntryPoint`; to import its module takes long.
+    point: Any
 
     @property
     def distribution(self) -> str:

@@ -11,14 +11,11 @@ import contextvars
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from .errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Listener = Callable[[str, int, int], None]
 

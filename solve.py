@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest
 from .graphs.disjoint_union import batches, disjoint_union, small_graphs
+from .graphs.edge_list import EdgeList
 from .pipeline.catalogue.names import alternatives
 from .pipeline.engine import run
 from .pipeline.options import Options
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from .graphs.edge_list import EdgeList
-    from .pipeline.pipeline import Pipeline
-    from .progress import Listener
+from .pipeline.pipeline import Pipeline
+from .progress import Listener
 
 
 def minimum_spanning_forest(

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .errors import PipelineError
 from .graphs.edge_list import EdgeList
 from .pipeline.catalogue.names import algorithm, algorithms
+from .pipeline.pipeline import Pipeline
 from .pipeline.schedulers.scheduler import Inline
 from .pipeline.tasks import Task
 from .primitives import Backend, array_module, backends
 from .stages import Stage
 from .stages.fields import Arcs, Columns, Edges
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from .pipeline.pipeline import Pipeline
 
 #: Values with which small graphs pass through every stage of the catalogue's pipelines.
 EVERY_STAGE = {"small": 0, "dense": 1.0, "light_per_vertex": 1.0, "sample_size": 8}

@@ -6,8 +6,9 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mstflow.errors import MstflowError, OptionError
 
@@ -15,9 +16,6 @@ from . import graphs, machine, pages, records, suite, tables
 from .device import run as device_run
 from .device.steps import STEPS
 from .runner import codes, figures, turns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def main(

@@ -8,15 +8,13 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mstflow.__main__ import main
 
 from .programs import MEMORY, run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 #: The arguments of `mstflow generate` for n vertices and m edges. A grid has n vertices or so.
 FAMILIES = {

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .programs import MEMORY, in_turn, is_installed, run
 from .runner.solve_one import TOUCHED_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 THRESHOLDS = [round(0.5 + 0.05 * step, 2) for step in range(10)]
 

@@ -5,14 +5,12 @@ Every measurement is a fresh process. "quitefastmst" is the tree alone: it has n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .programs import MEMORY, in_turn, is_installed, run
 from .runner.solve_one import TOUCHED_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _START = (
     MEMORY

@@ -6,15 +6,13 @@ All files are in the system's cache.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .programs import seconds_in_turn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 HEADERS = {
     "arcs.gr": "p sp {n} {m}\n",

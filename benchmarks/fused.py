@@ -6,16 +6,14 @@ process.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from . import graphs as graph_list
 from .programs import seconds_in_turn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 #: Fused primitives, and an algorithm that calls each of them.
 CALLED_BY = {

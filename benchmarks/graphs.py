@@ -12,14 +12,12 @@ from __future__ import annotations
 import ast
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mstflow.errors import OptionError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -7,14 +7,12 @@ includes the result.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .programs import MEMORY, in_turn, is_installed, run
 from .runner.solve_one import TOUCHED_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: More bytes than the volume, and the memory of its solution by mstflow, take for each voxel.
 _TOUCHED_VOXEL = 24

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 from . import records, tables
 from .suite import SUITE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 #: A page quotes a table between `<!-- benchmark: TABLE MACHINE -->` and `<!-- end -->`.
 _QUOTE = re.compile(r"(<!-- benchmark: (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

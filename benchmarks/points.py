@@ -7,13 +7,11 @@ may use the machine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .programs import in_turn, is_installed, run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: The data sets: an expression of a random generator `r` and the number of points `n`.
 DATA = {

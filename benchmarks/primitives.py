@@ -7,17 +7,15 @@ graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from mstflow.primitives.compiled.arrays import NumbaArrays
+
 from .programs import seconds_in_turn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mstflow.primitives.compiled.arrays import NumbaArrays
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 

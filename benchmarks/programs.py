@@ -6,18 +6,16 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .machine import pinned, with_bytecode
 from .runner.solve_one import touch_memory
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    Facts = dict[str, Any]
-    #: What a row of a record says about a program, and the function that runs it.
-    Runs = Iterable[tuple[Mapping[str, Any], Callable[[], Facts | None]]]
+Facts = dict[str, Any]
+#: What a row of a record says about a program, and the function that runs it.
+Runs = Iterable[tuple[Mapping[str, Any], Callable[[], Facts | None]]]
 
 #: A function for programs: `VmRSS` is the memory of a process in bytes, and `VmHWM` its peak. The
 #: peak of `getrusage` may be that of the parent.

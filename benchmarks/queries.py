@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import graphs as graph_list
 from .machine import pinned
 from .programs import seconds_in_turn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def measure(

@@ -13,18 +13,16 @@ import hashlib
 import json
 import re
 import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mstflow
 from mstflow.errors import OptionError
 
 from . import machine
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    Record = dict[str, Any]
+Record = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path("benchmarks", "results")

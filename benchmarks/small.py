@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 #: The parts of a call, in order: check the options, open the graph and plan; submit the stages and
 #: keep their results; run the stages; check and wrap the answer.

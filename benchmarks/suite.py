@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mstflow.errors import OptionError
 from mstflow.interop.networkx.info import FUNCTIONS
@@ -26,9 +27,6 @@ from . import (
 from .device import model
 from .papers import helpers, imbalance
 from .runner.turns import compare
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 #: The code that a solve in memory runs, from the call to the edge ids.
 SOLVE = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from . import fused
 from .device import tables as device_tables
@@ -12,11 +13,8 @@ from .graphs import GRAPHS, parse_options
 from .papers import authors
 from .runner.figures import Figures, figures
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    Result = Mapping[str, Any]
-    Rows = Iterator[Sequence[str]]
+Result = Mapping[str, Any]
+Rows = Iterator[Sequence[str]]
 
 #: If other programs used more processors than this, the line below a table reports it.
 DISTURBED = 0.1

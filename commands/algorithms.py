@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ..errors import OptionError
 from ..pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def run(_: argparse.Namespace) -> None:

@@ -10,13 +10,11 @@ import argparse
 import ast
 import contextlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ..pipeline.catalogue.algorithms import NAMES
 from ..plugins import registered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 #: The names of the registries, which load NumPy; a test compares them.
 BACKENDS = ("numpy", "numba", "cupy")

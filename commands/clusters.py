@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import OptionError
+from ..forest.cluster_table import ClusterTable
 from ..forest.hierarchy.thresholds import check_thresholds
 from ..graphs.write import check_output, check_overwrite, replacing
 from ..pipeline.report.plot import pyplot
@@ -21,11 +23,6 @@ from .shared.terminal import (
     print_lines,
     report,
 )
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..forest.cluster_table import ClusterTable
 
 
 def run(options: argparse.Namespace) -> None:

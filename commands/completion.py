@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def run(options: argparse.Namespace) -> None:

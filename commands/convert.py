@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ..graphs.write import check_output, check_overwrite, write_graph
 from ..progress import set_listener
 from .shared.terminal import open_measured, output_path, print_size
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def run(options: argparse.Namespace) -> None:

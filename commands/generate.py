@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ..graphs.generate.families import FAMILIES
 from ..graphs.write import write_table
 from ..progress import set_listener
 from .arguments import parameters
 from .shared.terminal import output_path, print_size
-
-if TYPE_CHECKING:
-    import argparse
 
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..progress import set_listener
 from .shared.machine import compile_kernels, describe_machine
 from .shared.summary import summarise
 from .shared.terminal import open_measured, print_lines, report
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def run(options: argparse.Namespace) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import OptionError
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import alternatives
 from ..pipeline.options import Options, check_count, parse_bytes
 from ..pipeline.planning.costs import Rates
-from ..pipeline.planning.plan import plan
+from ..pipeline.planning.plan import Plan, plan
 from ..pipeline.planning.request import Request
 from ..pipeline.schedulers.scheduler import Workers
 from ..pipeline.streaming.facts import GraphFacts
@@ -18,11 +19,6 @@ from ..primitives import resolve_backend
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
 from .shared.terminal import SLACK, open_inputs, print_lines, report, rss_bytes, within
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..pipeline.planning.plan import Plan
 
 
 def run(options: argparse.Namespace) -> None:

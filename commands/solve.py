@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from ..errors import OptionError
+from ..forest.forest import Forest
 from ..graphs.formats.text.coordinates import read_coordinates
 from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.options import Options
+from ..pipeline.pipeline import Pipeline
 from ..primitives import why_not
 from ..progress import set_listener
 from ..runtime.sizes import sizes
@@ -28,13 +32,6 @@ from .shared.terminal import (
     print_lines,
     report,
 )
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from ..forest.forest import Forest
-    from ..pipeline.pipeline import Pipeline
 
 
 def run(options: argparse.Namespace) -> None:

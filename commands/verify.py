@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
 
 from ..errors import VerificationError
 from ..forest.verify import verify
 from ..progress import set_listener
 from .shared.terminal import Stopwatch, cost_lines, costs, counts, open_inputs, print_lines, report
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def run(options: argparse.Namespace) -> int:

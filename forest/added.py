@@ -7,30 +7,24 @@ forest. Therefore it is enough to solve the old forest together with the batch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import GraphError
 from ..graphs.adopters import has_nodes
 from ..graphs.edge_list import EdgeList, join_ids
 from ..graphs.libraries.tables import is_table
 from ..graphs.names.number import number_graph
-from ..graphs.names.vertex_names import NodeNames, joined_names
+from ..graphs.names.vertex_names import NodeNames, VertexNames, joined_names
 from ..graphs.open import edge_list
 from ..graphs.places.url import places_of
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
-from .edges import equal_exactly
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from ..graphs.names.vertex_names import VertexNames
-    from .edges import ForestEdges
+from .edges import ForestEdges, equal_exactly
 
 
 class Extended(NamedTuple):

@@ -8,29 +8,24 @@ files block by block.
 from __future__ import annotations
 
 import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ..graphs.formats.edge_table import EdgeTable
-from ..graphs.names.vertex_names import fields_of, name_columns
+from ..graphs.names.vertex_names import VertexNames, fields_of, name_columns
 from ..graphs.write import check_output, check_overwrite, write_table
+from ..primitives import Backend
 from ..progress import report_progress
 from ..runtime.sizes import sizes
+from .edges import ForestEdges
 from .hierarchy.thresholds import cut_at
 from .plots import plot_clusters
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from ..graphs.names.vertex_names import VertexNames
-    from ..primitives import Backend
-    from .edges import ForestEdges
 
 #: Number of rows to read at once.
 _BLOCK_ROWS = 2**20

@@ -6,19 +6,16 @@ The methods of `Forest` with the same names document these functions.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..errors import GraphError, OptionError
+from ..graphs.edge_list import NamedColumns
 from ..graphs.libraries import class_names
 from ..graphs.libraries.networkx import edges_of as networkx_edges
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..graphs.edge_list import NamedColumns
-    from ..graphs.names.vertex_names import VertexNames
+from ..graphs.names.vertex_names import VertexNames
 
 
 def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from ..graphs.edge_list import EdgeList
 from ..graphs.formats.forest_file import graph_identity
+from ..graphs.names.vertex_names import VertexNames
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns, write_table
 from ..pipeline.catalogue.names import algorithm
+from ..pipeline.report.report import Report
 from ..primitives import Backend
-from ..progress import set_listener
+from ..progress import Listener, set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from . import export
@@ -23,17 +29,6 @@ from .edges import ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
 from .queries import component_labels, find_replacements
 from .streamed import forest_table, total_weight
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from ..graphs.edge_list import EdgeList
-    from ..graphs.names.vertex_names import VertexNames
-    from ..pipeline.report.report import Report
-    from ..progress import Listener
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -15,14 +15,12 @@ memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..primitives import array_module
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _NUMPY = array_module("numpy")
 

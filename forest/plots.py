@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
 from ..graphs.formats.text.coordinates import checked_coordinates
 from ..pipeline.report.plot import pyplot
 from ..runtime.device import host_array
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from .edges import ForestEdges
-    from .hierarchy.thresholds import ClusterCounts
+from .edges import ForestEdges
+from .hierarchy.thresholds import ClusterCounts
 
 #: Edges in a path. Matplotlib draws a few long paths faster, but too long ones exceed its cell
 #: pool.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
@@ -12,12 +13,8 @@ from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.catalogue.queries.components import components
 from ..pipeline.catalogue.queries.replacement_edges import replacement_edges
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..pipeline.pipeline import Pipeline
-    from ..primitives import Backend
+from ..pipeline.pipeline import Pipeline
+from ..primitives import Backend
 
 
 def query(

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..graphs.formats.edge_table import EdgeTable
 from ..graphs.formats.forest_file import graph_identity
 from ..graphs.names.vertex_names import name_columns
+from ..graphs.source import EdgeSource
 from ..runtime.device import host_array
 from ..runtime.scratch import release_pages
 from .edges import total_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from ..graphs.source import EdgeSource
 
 
 def total_weight(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> int | float:

@@ -19,13 +19,15 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import GraphError, VerificationError, memory_errors
 from ..graphs.formats.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
@@ -33,18 +35,11 @@ from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count, check_flag
 from ..primitives import array_module
-from ..progress import report_progress, set_listener
+from ..progress import Listener, report_progress, set_listener
 from ..runtime.device import host_array
 from .edges import equal_exactly
 from .forest import Forest
 from .path_maxima import MergeTree, merge_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from ..progress import Listener
 
 #: Default number of edges in a block; their working arrays fit in cache.
 BLOCK_EDGES = 2**18

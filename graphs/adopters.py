@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
-from .column_names import choose_columns
+from .column_names import ColumnNames, Weight, choose_columns
 from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
 from .libraries import check_no_weights, is_instance
 from .libraries.arrow_tables import arrow_graph
@@ -28,9 +28,6 @@ from .names.vertex_names import names_of
 from .places.url import places_of
 from .segments import ArraySegment, Chunks, Delayed, column_segment
 from .source import EdgeSource
-
-if TYPE_CHECKING:
-    from .column_names import ColumnNames, Weight
 
 Graph = EdgeList | EdgeSource
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import GraphError, OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 #: Names for the columns of the two ends, in order of preference.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from ..errors import MstflowError
 from .edge_list import EdgeList, unchecked
 from .open import edge_list
 from .places.url import places_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 #: The largest number of edges, and of vertices, of a small graph.
 SMALL = 2**16

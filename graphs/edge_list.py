@@ -6,26 +6,22 @@ files. `EdgeSource.of` wraps an edge list as a source.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import GraphError, OptionError
 from ..runtime.device import device_array, host_array, is_on_device
 from ..runtime.team import Survey, survey
+from .names.vertex_names import VertexNames
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from .names.vertex_names import VertexNames
-
-    #: u, v and weight of consecutive edges; the weight None stands for 1 on every edge.
-    Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
-    #: Columns by name: u, v, weight, edge_id.
-    NamedColumns = Mapping[str, NDArray[Any]]
+#: u, v and weight of consecutive edges; the weight None stands for 1 on every edge.
+Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+#: Columns by name: u, v, weight, edge_id.
+NamedColumns = Mapping[str, NDArray[Any]]
 
 LARGEST_ID = np.iinfo(np.int64).max - 1
 

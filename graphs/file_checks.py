@@ -8,16 +8,12 @@ import hashlib
 import os
 import platform
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import FileFormatError, OptionError
-from .places.url import Url
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .places.url import Place
+from .places.url import Place, Url
 
 #: When it is read, a file may expand to this size, and to this size for each of its bytes.
 _FREE, _GROWTH = 2**22, 64

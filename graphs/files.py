@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ..errors import FileFormatError, GraphError
 from ..progress import set_listener
+from .column_names import Weight
 from .edge_list import EdgeList, are_ones, concatenate
 from .file_checks import FileState, most_from
 from .formats import parts_of
-from .places.url import places_of
+from .formats.file_format import Format
+from .places.folders import Part
+from .places.url import AnyPlace, Place, places_of
 from .segments import ArraySegment, File
 from .source import EdgeSource
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from .column_names import Weight
-    from .formats.file_format import Format
-    from .places.folders import Part
-    from .places.url import AnyPlace, Place
-
-    #: A file and its format.
-    Formatted = tuple[Part, Format]
+#: A file and its format.
+Formatted = tuple[Part, Format]
 
 #: Bytes of an edge in columns of 64 bits.
 _EDGE = 24

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
 from ..errors import GraphError, GraphWarning, OptionError
 from .adopters import adopt, stream_table
-from .column_names import wanted_columns
+from .column_names import Column, wanted_columns
 from .edge_list import EdgeList, checked_num_vertices
 from .file_checks import file_errors
 from .files import load_files, open_files
@@ -20,12 +22,6 @@ from .libraries.tables import is_lazy, is_table
 from .names.number import number_graph
 from .places.url import places_of
 from .source import EdgeSource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from os import PathLike
-
-    from .column_names import Column
 
 #: Number of edges to search for vertex 0 at once; most graphs have it in the first of these.
 _BLOCK = 2**18

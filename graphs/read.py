@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..errors import OptionError
-from ..progress import set_listener
+from ..progress import Listener, set_listener
+from .column_names import Column
 from .edge_list import EdgeList
 from .open import open_graph
-from .places.url import places_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..progress import Listener
-    from .column_names import Column
-    from .places.url import AnyPlace
+from .places.url import AnyPlace, places_of
 
 
 def read(

@@ -14,22 +14,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
 from ..runtime.identity import identify
-from .edge_list import are_ones, checked_column
+from .edge_list import Columns, are_ones, checked_column
 from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
 from .libraries.dask import computed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .edge_list import Columns
-    from .places.url import Place
+from .places.url import Place
 
 #: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]

@@ -9,12 +9,13 @@ are consecutive through all segments in order.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import FileFormatError, GraphError, GraphWarning, OutOfMemoryError
 from ..progress import report_progress
@@ -23,19 +24,11 @@ from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
 from ..runtime.sizes import sizes
 from ..runtime.team import in_shares
-from .edge_list import checked, join_ids, ones, renumbered
+from .edge_list import Columns, EdgeList, checked, join_ids, ones, renumbered
 from .file_checks import digest
-from .segments import ArraySegment, Chunks, Sequential, checksum
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from .edge_list import Columns, EdgeList
-    from .generate.tiles import Tile
-    from .names.vertex_names import VertexNames
-    from .segments import Segment
+from .generate.tiles import Tile
+from .names.vertex_names import VertexNames
+from .segments import ArraySegment, Chunks, Segment, Sequential, checksum
 
 #: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from ..errors import OptionError
 from .formats import names_folder, writer_of
 from .formats.edge_table import EdgeTable
 from .names.vertex_names import fields_of, name_columns
 from .places.folders import local_files
+from .source import EdgeSource
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from .source import EdgeSource
-
-    AnyPath = str | os.PathLike[str]
+AnyPath = str | os.PathLike[str]
 
 
 def check_output(

@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import BallTree, KDTree, NearestNeighbors
 from sklearn.utils.validation import check_array, validate_data
 
+from ..forest.forest import Forest
 from ..graphs.edge_list import EdgeList, concatenate
 from ..graphs.generate.points import points
+from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.points.boruvka_blocks import divide_distances
 from ..solve import minimum_spanning_forest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..forest.forest import Forest
-    from ..graphs.source import EdgeSource
 
 _TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 #: The metrics of `mstflow.points`, and other names that scikit-learn has for them.

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import validate_data
 
+from ..forest.forest import Forest
 from ..forest.reachability import mutual_reachability
 from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
 from .distances import Metric, given_distances, samples_forest, warn_of_components
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..forest.forest import Forest
 
 #: Labels of samples that are not noise but have an infinite or a missing value, as in scikit-learn.
 _INFINITE, _MISSING = -2, -3

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from ..forest.forest import Forest
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
 from .distances import (
@@ -18,9 +19,6 @@ from .distances import (
     samples_forest,
     warn_of_components,
 )
-
-if TYPE_CHECKING:
-    from ..forest.forest import Forest
 
 
 class SingleLinkage(ClusterMixin, BaseEstimator):

@@ -6,20 +6,18 @@ A check goes through the steps in order with the kinds of all fields that exist.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import OptionError, PipelineError
 from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
 from .steps import Loop, Step, check_steps, needed_before, stages_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from os import PathLike
 
 _VERDICT = Field("", "verdict")
 

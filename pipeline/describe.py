@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..stages import Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from .steps import Step
+from .steps import Step
 
 _ROW, _COLUMN, _NAMES, _HEAD = 26, 30, 250, 130
 _SPLIT, _ONCE = "#0b7285", "#c2410c"

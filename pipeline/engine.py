@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.edge_list import EdgeList
@@ -13,23 +14,17 @@ from ..graphs.source import EdgeSource
 from ..primitives import array_module, gpu_pays, resolve_backend
 from ..progress import set_listener
 from ..runtime.team import sharing
+from .options import Options
 from .partitions import is_persisted, num_chunks, sized
 from .planned_run import PlannedRun
 from .planning.plan import plan
-from .planning.request import Request
+from .planning.request import Alternatives, Request
 from .points import points_of, run_on_points
-from .schedulers.scheduler import Inline
+from .report.report import Report
+from .schedulers.scheduler import Inline, Scheduler
 from .streaming.bounds import check_reading
 from .streaming.checkpoint import recorded_partitions
 from .streaming.facts import GraphFacts, device_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .options import Options
-    from .planning.request import Alternatives
-    from .report.report import Report
-    from .schedulers.scheduler import Scheduler
 
 
 class Run(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import PipelineError
 from ..graphs.source import EdgeSource
@@ -15,21 +17,15 @@ from ..progress import has_listener, report_progress
 from ..runtime.device import host_array, is_on_device
 from ..runtime.scratch import is_mapped
 from ..runtime.team import copied
+from ..stages import Stage
 from ..stages.combine import concatenation
 from ..stages.fields import Collected
+from .dataflow import Dataflow
 from .partitions import chunks_of, with_chunks
 from .report.report import Report
+from .schedulers.scheduler import Scheduler
 from .steps import Compound, Loop, walk
 from .tasks import Slot, Task
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from ..stages import Stage
-    from .dataflow import Dataflow
-    from .schedulers.scheduler import Scheduler
 
 
 class _Item(NamedTuple):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import GraphError, OptionError
 from ..graphs.file_checks import FileState, digest, with_sample
@@ -19,9 +20,6 @@ from ..graphs.segments import ArraySegment, Delayed
 from ..graphs.source import Counted, EdgeSource
 from ..graphs.write import write_graph
 from .schedulers.scheduler import Scheduler, add_place
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[EdgeSource]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
+from ..stages import Stage
 from ..stages.declare import current_name
 from ..stages.fields import COLUMNS, EDGES, Field
 from .catalogue.strategies import OF_EVERY_RUN, SHARED
@@ -14,13 +16,8 @@ from .dataflow import Dataflow, FieldState
 from .engine import run
 from .options import Options
 from .planning.request import Alternatives
+from .report.report import Report
 from .steps import Step, edited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..stages import Stage
-    from .report.report import Report
 
 #: The initial fields of every pipeline; `edges` has a value in each partition.
 INPUTS = {

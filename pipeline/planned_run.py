@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError, memory_errors
+from ..graphs.source import EdgeSource
 from ..primitives import Backend, transfer
 from ..runtime.memory import keeping_blocks
 from ..runtime.scratch import scratch_folder
 from ..stages.fields import rebuilt
 from .catalogue.strategies import STRATEGIES, from_columns, strategy_flow
+from .dataflow import Dataflow
 from .execute import execute, forest_ids
 from .partitions import fingerprint_input, split
-from .streaming.checkpoint import check_shared, fingerprint, open_checkpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ..graphs.source import EdgeSource
-    from .dataflow import Dataflow
-    from .planning.plan import Plan
-    from .planning.request import Request
-    from .report.report import Report
-    from .schedulers.scheduler import Scheduler
-    from .streaming.checkpoint import Record
+from .planning.plan import Plan
+from .planning.request import Request
+from .report.report import Report
+from .schedulers.scheduler import Scheduler
+from .streaming.checkpoint import Record, check_shared, fingerprint, open_checkpoint
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import MemoryBoundError, OptionError, memory_errors
 from ..graphs.generate.points import PointSegment, with_core
+from ..graphs.source import EdgeSource
 from ..primitives import Backend, resolve_backend
 from ..primitives.points import Points
 from ..runtime.device import host_array
@@ -16,13 +17,10 @@ from ..runtime.sizes import sizes
 from ..stages import fragments
 from .dataflow import Dataflow
 from .execute import execute, forest_ids
+from .options import Options
 from .planning.plan import Plan
-
-if TYPE_CHECKING:
-    from ..graphs.source import EdgeSource
-    from .options import Options
-    from .report.report import Report
-    from .schedulers.scheduler import Scheduler
+from .report.report import Report
+from .schedulers.scheduler import Scheduler
 
 #: Bytes for each point, and for each of its coordinates, that a run may take at its peak.
 _POINT, _COORDINATE = 150, 24

@@ -6,9 +6,10 @@ import contextlib
 import pickle
 import reprlib
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,15 +17,11 @@ from ..errors import MstflowError, PipelineError
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module
 from ..runtime.device import is_on_device
+from ..stages import Stage
 from ..stages.fields import rebuilt
 from .partitions import chunks_of, with_chunks
 from .report.records import Note, StageCall, Work
 from .schedulers.scheduler import add_place, worker_backend
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..stages import Stage
 
 #: Types whose values error messages show (others could fill pages), and the number of items shown.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12

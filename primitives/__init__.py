@@ -7,7 +7,8 @@ import importlib
 import importlib.util
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,11 +16,7 @@ from ..errors import OptionError
 from ..plugins import Plugin, registered
 from ..runtime.sizes import sizes
 from .checked import CheckedModule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .vocabulary import ArrayModule
+from .vocabulary import ArrayModule
 
 #: The factory of each array module, which is imported on first use, and the library that it needs.
 _BACKENDS = {

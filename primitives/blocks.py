@@ -15,14 +15,11 @@ See `primitives.points` for points, weights and edge ids.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..runtime.distances import METRICS, ROOT, SAME, SQUARES, Metric, distance_block
 from ..runtime.sizes import sizes
-from .points import edge_ids
-
-if TYPE_CHECKING:
-    from .points import Points
+from .points import Points, edge_ids
 
 Array = Any
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..errors import PrimitiveError
 from .paths import BLOCK
 from .points import PADDING, Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .vocabulary import ArrayModule
+from .vocabulary import ArrayModule
 
 
 class CheckedModule:

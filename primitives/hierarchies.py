@@ -37,13 +37,11 @@ as a child, which is a round of Boruvka's algorithm.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 from .joins import join_first_pairs
 from .paths import log2
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Array = Any
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
 
 from ..errors import OptionError
 from .numpy_arrays import NumpyArrays
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from .vocabulary import Array, ArrayModule, DType
+from .vocabulary import Array, ArrayModule, DType
 
 _reference = NumpyArrays()
 

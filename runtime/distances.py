@@ -9,14 +9,12 @@ correctly. So every backend computes the same bits.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: The norms of differences.
 SQUARES, ABSOLUTE, LARGEST = range(3)

@@ -8,16 +8,14 @@ import hashlib
 import inspect
 import sys
 import sysconfig
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))

@@ -7,14 +7,12 @@ own cache: beside the source, in the user's cache folder, or in ``NUMBA_CACHE_DI
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numba.extending import register_jitable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy"}
 

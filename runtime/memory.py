@@ -15,17 +15,14 @@ import os
 import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from .host import addresses_are_limited
 from .sizes import sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import DTypeLike, NDArray
 
 #: Blocks are whole huge pages: a first write to 4 kB takes as long as one to 50 kB of a huge page.
 PAGE = 2**21

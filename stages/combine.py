@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ..primitives.vocabulary import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 
 #: The values of the fields that a stage wrote in one partition.
 Written = tuple[Any, ...]

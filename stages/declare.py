@@ -17,18 +17,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from inspect import Parameter
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from ..errors import PipelineError
 from .combine import COMBINE, Combine
 from .fields import ANYTHING, Field, field_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 _PACKAGE = f"{__package__.partition('.')[0]}."
 

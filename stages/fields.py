@@ -7,16 +7,14 @@ all fields along "vertices" are discarded.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 from ..primitives.points import Points, Tree
 from ..primitives.weight_order import WeightOrder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Edges(NamedTuple):

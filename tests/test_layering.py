@@ -54,7 +54,7 @@ def parsed(path):
 
 
 def imports(path):
-    """Yield the dotted names that a module imports, including imports for type checkers."""
+    """Yield the dotted names that a module imports."""
     package = ("mstflow", *path.relative_to(ROOT).parts[:-1])
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):

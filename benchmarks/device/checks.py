@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..graphs import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 #: The tools of compute-sanitizer.
 TOOLS = ("memcheck", "initcheck", "racecheck")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ import mstflow
 from .. import graphs as graph_list
 from ..graphs import Graph
 from .gpu import Gpu
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 GRAPHS = (
     "random:n=20000,m=80000",

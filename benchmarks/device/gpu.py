@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mstflow.primitives import resolve_backend
 
-from ..graphs import ROOT
-
-if TYPE_CHECKING:
-    from ..graphs import Graph
+from ..graphs import ROOT, Graph
 
 _COPY = 2**30  # bytes
 

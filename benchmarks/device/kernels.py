@@ -10,15 +10,13 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import graphs as graph_list
 from .gpu import Gpu
 from .times import solver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 #: Columns of the profiler's table, in base units, and our names.
 METRICS = {

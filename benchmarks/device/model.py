@@ -9,18 +9,15 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mstflow.errors import OptionError
 
 from .. import graphs as graph_list
+from ..graphs import Graph
 from .gpu import interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..graphs import Graph
 
 WARM_UPS = 20
 COUNTS = ("launches", "sorts", "sets", "copies_within", "copies_out", "bytes_out", "waits")

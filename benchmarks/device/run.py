@@ -13,20 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
 
 from mstflow.errors import OptionError
 
 from .. import graphs as graph_list
 from .gpu import interpreter
-from .steps import STEPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from typing import IO
-
-    from .steps import Step
+from .steps import STEPS, Step
 
 #: Files of the folder: the rows of all steps, a JSON object in each line, and what steps print.
 ROWS, LOG = "rows.jsonl", "log.txt"

@@ -11,14 +11,12 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import checks, equality, kernels, prepare, threads, times
 from .gpu import interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 
 class Step(NamedTuple):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .checks import TOOLS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    Rows = Iterator[Sequence[str]]
-    Result = Mapping[str, Any]
+Rows = Iterator[Sequence[str]]
+Result = Mapping[str, Any]
 
 #: A kernel has a row if it takes at least this share of the time on some graph.
 SHOWN = 0.03

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from .. import graphs as graph_list
 from ..machine import pinned
 from .times import repeated, solver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ALGORITHMS = ("filter-kruskal", "boruvka-edgelist", "boruvka-csr")
 #: Only the default is measured on more edges.

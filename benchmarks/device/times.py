@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mstflow
 
 from .. import graphs as graph_list
 from ..machine import pinned
 from .gpu import Gpu
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 #: Calls that are measured, if the seconds suffice.
 ROUNDS = 7

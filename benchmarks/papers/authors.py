@@ -20,17 +20,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..graphs import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from ..graphs import Graph
+from ..graphs import Graph, load
 
 #: The stages before and after the rounds of `boruvka-csr`, whose work UMinho's time leaves out.
 AROUND = {"find_signs", "order_weights", "drop_loops", "sort_edges", "build_csr", "sort_forest_ids"}

@@ -7,18 +7,16 @@ them take turns in one process.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+
+from mstflow.stages.fields import Edges
 
 from .. import graphs as graph_list
 from ..machine import pinned
 from ..runner.solve_one import checksum
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mstflow.stages.fields import Edges
 
 
 def measure(

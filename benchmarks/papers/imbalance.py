@@ -5,15 +5,13 @@ The load is a count, so it is the same on every machine.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from mstflow import algorithm, minimum_spanning_forest, stage
-from mstflow.stages.fields import Arcs, Count  # noqa: TC001  # annotations are read
+from mstflow.stages.fields import Arcs, Count  # annotations are read
 
 from .. import graphs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def measure(graph: str, partitions: Sequence[int] = (2, 4, 8, 16)) -> dict[str, Any]:

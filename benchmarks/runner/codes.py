@@ -7,22 +7,17 @@ timed and includes making the code's own graph from the columns.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mstflow.errors import OptionError
 
-from ..graphs import load, parse_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from ..graphs import Graph
+from ..graphs import Graph, load, parse_options
 
 #: Codes that make Python objects of all edges: larger graphs would take minutes and gigabytes.
 MOST_EDGES = {"networkx": 1_000_000, "igraph": 20_000_000}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    Result = Mapping[str, Any]
-    Run = Mapping[str, Any]
+Result = Mapping[str, Any]
+Run = Mapping[str, Any]
 
 ANSWER = ("edges", "weight", "checksum")
 #: Tolerance of total weights: sums of floats depend on the order of addition.

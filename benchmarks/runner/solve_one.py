@@ -11,20 +11,17 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mstflow.errors import MstflowError
 
 from . import codes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 #: A shorter solve is repeated, because a single one would measure the clock and cold caches.
 SHORT_SECONDS = 0.02

@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from mstflow.errors import OptionError
 
@@ -17,11 +19,7 @@ from .. import graphs as graph_list
 from ..machine import OtherPrograms, pinned
 from . import codes as code_list
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    Facts = dict[str, Any]
+Facts = dict[str, Any]
 
 SOLVE_ONE = [sys.executable, "-m", "benchmarks.runner.solve_one"]
 #: The last line of another program's output: pairs of these words and their values.

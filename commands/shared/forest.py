@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
+from ...forest.forest import Forest
 from ...solve import minimum_spanning_forest
-from .terminal import open_inputs, within
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...forest.forest import Forest
-    from .terminal import Stopwatch
+from .terminal import Stopwatch, open_inputs, within
 
 
 def find_forest(

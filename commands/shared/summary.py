@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import memory_errors
+from ...graphs.source import EdgeSource
 from ...progress import report_progress
 from ...solve import minimum_spanning_forest
-
-if TYPE_CHECKING:
-    from ...graphs.source import EdgeSource
 
 
 def summarise(graph: EdgeSource) -> dict[str, Any]:

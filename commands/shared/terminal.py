@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import resource
 import shutil
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import MemoryBoundError, OptionError
+from ...graphs.edge_list import EdgeList
 from ...graphs.open import open_graph
 from ...graphs.source import EdgeSource
 from ...pipeline.options import parse_bytes
 from ...runtime.team import kernel_threads, sharing
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator
-
-    from ...graphs.edge_list import EdgeList
 
 #: The name of standard output as an output.
 STDOUT = "-"

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...primitives.vocabulary import ArrayModule
+from ...primitives.vocabulary import ArrayModule
 
 
 @dataclass(frozen=True, eq=False)

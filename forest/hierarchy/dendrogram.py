@@ -10,32 +10,26 @@ Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analy
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ...errors import GraphError, OptionError
 from ...graphs.edge_list import EdgeList
 from ...pipeline.catalogue.queries.single_linkage import single_linkage
 from ...pipeline.options import check_count
-from ...primitives import array_module, transfer
+from ...primitives import Backend, array_module, transfer
 from ...primitives.weight_order import WeightOrder
 from ...runtime.device import host_array, is_on_device
 from ...stages.queries.hierarchy import clusters_at, heaviest_between, line_up
+from ..edges import ForestEdges
 from ..queries import query
-from .condense import condense
+from .condense import CondensedTree, condense
 from .hdbscan import Clusters, select
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from ...primitives import Backend
-    from ..edges import ForestEdges
-    from .condense import CondensedTree
 
 
 class Bottleneck(NamedTuple):

@@ -8,17 +8,14 @@ Hierarchical Density-based Cluster Selection", MFI 2020.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ...pipeline.options import check_count
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .condense import CondensedTree
+from .condense import CondensedTree
 
 
 class Clusters(NamedTuple):

@@ -10,23 +10,18 @@ The labels of any threshold are computed from these two arrays in one pass over 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from ...errors import OptionError
-from ...primitives import array_module
+from ...primitives import Backend, array_module
 from ...primitives.hierarchies import TALLY, level_dtype
 from ...primitives.weight_order import WeightOrder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from ...primitives import Backend
-    from ..edges import ForestEdges
+from ..edges import ForestEdges
 
 
 class ClusterCounts(NamedTuple):

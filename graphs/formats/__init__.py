@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from os import PathLike, fspath, sep
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError, OptionError
 from ...plugins import Plugin, registered
 from ...progress import set_listener
 from ..file_checks import file_errors
 from ..places.folders import Part, expanded, suffix_of
+from ..places.url import Place
 from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
+from .edge_table import EdgeTable
 from .file_format import Format
 from .foreign import FOREIGN
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
-
-if TYPE_CHECKING:
-    from ..places.url import Place
-    from .edge_table import EdgeTable
 
 #: All formats, in the order in which a file's content is tried.
 FORMATS = (

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import struct
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
 
+from ..column_names import Choose
+from ..edge_list import EdgeList
 from ..file_checks import check_decompressed
 from ..libraries.arrow_tables import arrow_errors, arrow_graph, with_keys
 from ..libraries.pyarrow import pa
-from ..places.url import Url
+from ..places.folders import Keys
+from ..places.url import Place, Url
 from .file_format import Format
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..column_names import Choose
-    from ..edge_list import EdgeList
-    from ..places.folders import Keys
-    from ..places.url import Place
-
-    #: The metadata of a message, None at the end of a stream; and the offset of its body.
-    _Message = tuple["_Table | None", int]
+#: The metadata of a message, None at the end of a stream; and the offset of its body.
+_Message = tuple["_Table | None", int]
 
 _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
 _DICTIONARY, _BATCH = 2, 3  # types of messages with a body

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..file_checks import file_errors
+from ..places.url import Place
 from .file_format import Format
-from .text.blocks import Header
-
-if TYPE_CHECKING:
-    from ..places.url import Place
-    from .text.blocks import Blocks
+from .text.blocks import Blocks, Header
 
 _BLOCK = 2**19  # pairs
 

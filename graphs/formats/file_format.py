@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from ...errors import GraphError, OptionError
-from ..edge_list import check_weight, chosen_weight
+from ..column_names import Chooser, Weight
+from ..edge_list import EdgeList, check_weight, chosen_weight
 from ..file_checks import FileState, file_errors, unchanged
+from ..places.folders import Part
+from ..places.url import Place
+from ..source import EdgeSource
+from .edge_table import EdgeTable
 from .text.blocks import join_blocks, stream_blocks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from ..column_names import Chooser, Weight
-    from ..edge_list import EdgeList
-    from ..places.folders import Part
-    from ..places.url import Place
-    from ..source import EdgeSource
-    from .edge_table import EdgeTable
-
-    #: All columns, and the identity of the graph if the file states it.
-    SavedForest = tuple[dict[str, NDArray[Any]], dict[str, Any] | None]
+#: All columns, and the identity of the graph if the file states it.
+SavedForest = tuple[dict[str, NDArray[Any]], dict[str, Any] | None]
 
 #: The name of a saved forest's column, file or metadata with the identity of its graph, and whether
 #: it is a maximum spanning forest, as JSON.

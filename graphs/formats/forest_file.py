@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import FileFormatError
 from ...runtime.device import host_array
 from ..file_checks import digest, file_errors
 from ..names.vertex_names import name_columns
+from ..source import EdgeSource
 from . import format_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from ..source import EdgeSource
-    from .file_format import SavedForest
+from .file_format import SavedForest
 
 #: The columns of a saved forest; only the first is required.
 FOREST_COLUMNS = ("edge_id", "u", "v", "weight")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from ...errors import OptionError
+from .edge_table import EdgeTable
 from .file_format import Format
 from .text.coordinates import checked_coordinates
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from .edge_table import EdgeTable
 
 
 def write_geojson(path: Path, table: EdgeTable) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import FileFormatError, OptionError
 from ..edge_list import EdgeList
 from ..file_checks import file_errors, most_from, without_warnings
+from ..places.url import Place
 from .file_format import Format
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from ..places.url import Place
 
 
 def read_image(path: Place) -> EdgeList:

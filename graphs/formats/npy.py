@@ -7,19 +7,21 @@ import json
 import math
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import FileFormatError, GraphError
 from ...runtime.memory import empty
 from ...runtime.team import in_shares
-from ..edge_list import LARGEST_ID, EdgeList, ones, unchecked
+from ..edge_list import LARGEST_ID, Columns, EdgeList, NamedColumns, ones, unchecked
 from ..file_checks import (
     FileState,
     check_decompressed,
@@ -28,20 +30,11 @@ from ..file_checks import (
     file_fingerprint,
     without_warnings,
 )
-from ..segments import Range
+from ..places.url import Place
+from ..segments import Range, Read
 from ..source import EdgeSource
-from .file_format import IDENTITY, Format, parse_identity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from ..edge_list import Columns, NamedColumns
-    from ..places.url import Place
-    from ..segments import Read
-    from .edge_table import EdgeTable
-    from .file_format import SavedForest
+from .edge_table import EdgeTable
+from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
 _WEIGHTS = ("w", "weight")
 #: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..column_names import choose_columns
-from ..edge_list import EdgeList
+from ..column_names import Choose, ColumnNames, Weight, choose_columns
+from ..edge_list import Columns, EdgeList
 from ..file_checks import FileState, file_fingerprint, most_from, unchanged
 from ..libraries.arrow_tables import (
     NUM_VERTICES,
@@ -24,22 +26,12 @@ from ..libraries.arrow_tables import (
     with_keys,
 )
 from ..libraries.pyarrow import pa, parquet
-from ..places.url import Url
-from ..segments import Range, rows_of
+from ..places.folders import Keys
+from ..places.url import Place, Url
+from ..segments import Range, Read, rows_of
 from ..source import EdgeSource
-from .file_format import IDENTITY, Format, parse_identity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from ..column_names import Choose, ColumnNames, Weight
-    from ..edge_list import Columns
-    from ..places.folders import Keys
-    from ..places.url import Place
-    from ..segments import Read
-    from .edge_table import EdgeTable
-    from .file_format import SavedForest
+from .edge_table import EdgeTable
+from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
 _GROUP_EDGES = 2**20
 

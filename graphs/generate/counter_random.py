@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import functools
 import zlib
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Words = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _ODD = (_GOLDEN, 0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x2545F4914F6CDD1D)

@@ -6,24 +6,19 @@ is out of range.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OptionError
-from .counter_random import draw, draw_below, sample, stream_key
+from .counter_random import Words, draw, draw_below, sample, stream_key
 from .generated import LARGEST, Generated, integer, shuffled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from .counter_random import Words
-
-    Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # their number, and their ends
+Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # their number, and their ends
 
 
 def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Generated:

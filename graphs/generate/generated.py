@@ -7,25 +7,20 @@ drops edges, shuffles edges and vertices, and draws weights.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ..formats.edge_table import EdgeTable
-from .counter_random import draw, draw_below, permute, sample, sorted_sample, stream_key
+from .counter_random import Words, draw, draw_below, permute, sample, sorted_sample, stream_key
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from .counter_random import Words
-
-    Ends = Callable[[Words, int], tuple[Words, Words]]
+Ends = Callable[[Words, int], tuple[Words, Words]]
 
 LARGEST = 2**62  # upper bound on the vertices and edges of a family
 _INTEGERS = {"int": ("int32", "int64")} | {

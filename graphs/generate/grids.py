@@ -10,29 +10,23 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ...errors import GraphError, OptionError
 from ...runtime.identity import identify
+from ..edge_list import Columns
 from ..file_checks import digest
-from ..segments import Range, rows_of
+from ..segments import Range, Read, rows_of
 from ..source import EdgeSource, check_dtype
-from .tiles import Tile, divide, ends, most_left, moved, slices, table
+from .tiles import Box, Tile, divide, ends, most_left, moved, slices, table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
-
-    from ..edge_list import Columns
-    from ..segments import Read
-    from .tiles import Box
-
-    Weight = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+Weight = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 #: The number of neighbors of an inner vertex, by the number of axes: the most steps to one of them.
 _STEPS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}

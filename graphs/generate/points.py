@@ -8,28 +8,23 @@ each point has a loop. No entry is stored.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ...errors import GraphError, OptionError
 from ...runtime.device import refuse_device
 from ...runtime.distances import METRICS, SQUARES, distance_block, distances
 from ...runtime.identity import identify
 from ...runtime.team import in_shares
+from ..edge_list import Columns
 from ..file_checks import digest
-from ..segments import Range
+from ..segments import Range, Read
 from ..source import EdgeSource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from ..edge_list import Columns
-    from ..segments import Read
 
 #: The largest number of points: edge ids are less than 2^63.
 _MOST = math.isqrt(2**63 - 1)

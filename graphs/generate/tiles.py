@@ -10,20 +10,17 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from numpy.typing import DTypeLike, NDArray
-
-    Offset = tuple[int, ...]
-    Box = tuple[range, ...]
-    Slices = tuple[slice, ...]
+Offset = tuple[int, ...]
+Box = tuple[range, ...]
+Slices = tuple[slice, ...]
 
 #: The approximate number of vertices of a tile. With more vertices, fewer edges remain; with fewer
 #: vertices, their edges fit in a smaller cache. `python -m benchmarks record grids` measures it.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import GraphError, OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def check_no_weights(weight: Any, attributes: Iterable[tuple[Any, Any]]) -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import FileFormatError, GraphError
-from ..column_names import choose_columns
+from ..column_names import Weight, choose_columns
 from ..edge_list import EdgeList
 from ..file_checks import file_errors
+from ..places.folders import Keys
+from ..places.url import Place
 from .pyarrow import compute, kinds, pa
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from ..column_names import Weight
-    from ..places.folders import Keys
-    from ..places.url import Place
 
 #: Metadata key of the number of vertices, which may exceed the largest id plus one.
 NUM_VERTICES = "num_vertices"

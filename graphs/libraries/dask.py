@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...errors import GraphError
 from . import is_instance
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 #: How to pass a two-dimensional array of floats, for messages.
 COLUMNS_OF_A_MATRIX = "(a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2])"

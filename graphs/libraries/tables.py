@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import GraphError, MstflowError
+from ..column_names import Choose, ColumnNames
 from . import class_names, is_instance
 from .pyarrow import pa
-
-if TYPE_CHECKING:
-    from ..column_names import Choose, ColumnNames
 
 #: Rows of a block of a streamed table.
 _ROWS = 2**20

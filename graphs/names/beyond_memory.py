@@ -21,10 +21,12 @@ import contextlib
 import glob
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import GraphError, MemoryBoundError, OptionError
 from ...progress import report_progress
@@ -36,11 +38,6 @@ from ..libraries.pyarrow import pa, parquet
 from ..source import EdgeSource, check_dtype
 from .pairs import common_type
 from .vertex_names import StoredNames
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 #: The smallest accepted memory bound in bytes; DuckDB gets half of the bound.
 _LEAST = 2**28

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import GraphError
 from ...runtime.team import kernel_threads
@@ -13,11 +15,6 @@ from ..edge_list import join_weights
 from ..libraries.arrow_tables import arrow_values
 from ..libraries.pyarrow import kinds, pa
 from .pairs import common_type
-
-if TYPE_CHECKING:
-    from collections.abc import MutableSequence
-
-    from numpy.typing import NDArray
 
 #: The strings of an Arrow array have at most this number of bytes, because offsets have 31 bits.
 _MOST_BYTES = 2**31 - 1

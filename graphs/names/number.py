@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import OptionError
 from ...progress import report_progress
-from ..column_names import columns_in
+from ..column_names import Column, columns_in
 from ..edge_list import EdgeList
 from ..file_checks import file_fingerprint
 from ..formats import parts_of
 from ..libraries.dask import is_dask
 from ..places.url import places_of
+from ..source import EdgeSource
 from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
 from .codes import numbered
 from .on_workers import number_on_workers
 from .pairs import named_pairs
 from .vertex_names import VertexNames
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
-    from ..column_names import Column
-    from ..source import EdgeSource
 
 #: Folder of a checkpoint with the numbered pairs.
 FOLDER = "pairs"

@@ -13,12 +13,15 @@ one part. All steps are tasks, and only sizes reach the caller:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import GraphError
+from ..column_names import Column
 from ..libraries.dask import dask_chunks
 from ..libraries.pyarrow import kinds, pa
 from ..segments import Delayed
@@ -26,13 +29,6 @@ from ..source import EdgeSource
 from .codes import encoded, numbered
 from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from ..column_names import Column
 
 #: The number of parts, if there are as many workers.
 _MOST_PARTS = 16

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import GraphError, OptionError
 from ...progress import report_progress
-from ..column_names import Chooser, columns_in
+from ..column_names import Chooser, Column, ColumnNames, columns_in
 from ..formats import parts_of
 from ..libraries.arrow_tables import arrow_dtype, check_no_nulls, plain_column
 from ..libraries.dask import computed, dask_chunks, is_dask
 from ..libraries.pyarrow import kinds, pa
 from ..libraries.tables import is_table, tables
 from ..places.url import places_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..column_names import Column, ColumnNames
 
 
 def named_pairs(

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import GraphError, OptionError
 from ..libraries.pyarrow import compute, kinds, pa, parquet
-
-if TYPE_CHECKING:
-    import contextlib
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 
 class VertexNames:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ...errors import FileFormatError
 from ..file_checks import file_errors
 from .url import Place, Url, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 #: Columns that folders called ``name=value`` state: int, float, str, or None if it is missing.
 Keys = tuple[tuple[str, int | float | str | None], ...]

@@ -6,15 +6,13 @@ import contextlib
 import hashlib
 import io
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ...errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Fields of fsspec's information about a file that stay if the file changes, or change if it stays.
 _IGNORED = {"name", "Key", "url", "type", "mimetype", "partial", "size"}

@@ -12,14 +12,12 @@ the module imports no code that is needed only to run a function.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .forests import ConvertedGraph
+from .forests import ConvertedGraph
 
 #: The number of edges from which a spanning forest is faster here, conversion included,
 FOREST_FROM = 500

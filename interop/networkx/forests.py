@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import GraphError
 from ...graphs.edge_list import EdgeList
 from ...graphs.libraries.networkx import edges_of
 from ...solve import minimum_spanning_forest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ConvertedGraph:

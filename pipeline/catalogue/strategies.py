@@ -17,8 +17,9 @@ is `edges`; a strategy is a `Dataflow` whose input is the graph.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ...errors import OptionError
@@ -27,9 +28,6 @@ from ...stages.fields import COLUMNS, Field
 from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
 from ..steps import Loop, Step, needed_before
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _COUNT = FieldState(Field("", "count"))
 _COUNT_IF_KNOWN = FieldState(Field("", "count", optional=True))

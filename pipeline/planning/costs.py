@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ..streaming.bounds import FOLD_SHARE, LAST_SHARE
+from ..streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, SweepMemory
 from ..streaming.buckets import edges_moved
-
-if TYPE_CHECKING:
-    from ..streaming.bounds import ScanMemory, SweepMemory
-    from ..streaming.facts import GraphFacts
+from ..streaming.facts import GraphFacts
 
 #: Light edges per vertex that the first of two scans takes. There are fewer than in
 #: `filter-boruvka`, to save memory.

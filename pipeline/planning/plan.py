@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...errors import MemoryBoundError, OptionError, WorkerError
 from ...primitives import suggest_gpu
 from ...runtime.host import show_bytes
 from ..catalogue.strategies import STRATEGIES
-from ..streaming.bounds import rounds_bytes
+from ..streaming.bounds import ScanMemory, rounds_bytes
 from .costs import Estimate, Rates, cost_of_scans, cost_of_sweep, num_light
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..streaming.bounds import ScanMemory
-    from .request import Request
+from .request import Request
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...runtime.sizes import sizes
 from ..catalogue.strategies import STRATEGIES
+from ..dataflow import Dataflow
+from ..options import Options
+from ..schedulers.scheduler import Workers
 from ..streaming.bounds import ScanMemory, SweepMemory, tiles_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..dataflow import Dataflow
-    from ..options import Options
-    from ..schedulers.scheduler import Workers
-    from ..streaming.facts import GraphFacts
+from ..streaming.facts import GraphFacts
 
 
 class Alternatives(NamedTuple):

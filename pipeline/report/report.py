@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..planning.plan import Plan
+from .records import StageCall
 from .tables import Table, as_html, as_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from .records import StageCall
 
 
 class Round(NamedTuple):

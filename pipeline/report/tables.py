@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 # Inherited or translucent colors are readable on white and on black.
 _TABLE = "display:inline-table;vertical-align:top;border-collapse:collapse;margin:0.5em 2em 0.5em 0"

@@ -6,10 +6,11 @@ import contextlib
 import pickle
 import uuid
 import weakref
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cloudpickle
 import dask
@@ -19,9 +20,6 @@ from ...primitives.cuda.device import computing_here
 from ...progress import set_listener
 from ..report.records import Note, StageCall, Work
 from .scheduler import Done, Scheduler, this_worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 #: Seconds between two checks for finished tasks while progress is reported.
 _PAUSE = 0.1

@@ -6,7 +6,8 @@ import contextlib
 import importlib.util
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import dask
 
@@ -15,9 +16,6 @@ from ...runtime.host import processors
 from ...runtime.scratch import scratch_folder
 from .dask_schedulers import Cluster, LocalDask
 from .scheduler import Scheduler, this_worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOCAL = ("synchronous", "threads", "processes")
 

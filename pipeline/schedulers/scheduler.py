@@ -10,14 +10,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import KernelError, MstflowError
 from ...primitives import Backend, known_backends, why_not
 from ...runtime.team import kernel_threads
-
-if TYPE_CHECKING:
-    from ..report.records import Note
+from ..report.records import Note
 
 #: Called with the name of each task that finishes; None for no calls.
 Done = Callable[[str], object] | None

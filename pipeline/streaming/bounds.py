@@ -6,20 +6,16 @@ lists all terms.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ...errors import MemoryBoundError
 from ...graphs.segments import File
+from ...graphs.source import EdgeSource
 from ...runtime.sizes import sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...graphs.source import EdgeSource
-    from ..schedulers.scheduler import Workers
-    from .facts import GraphFacts
+from ..schedulers.scheduler import Workers
+from .facts import GraphFacts
 
 #: Bytes of a process: the modules and kernels that a run loads, by backend, and Dask.
 _LOADED, _DASK = {"numpy": 40_000_000}, 40_000_000

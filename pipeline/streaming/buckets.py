@@ -7,9 +7,12 @@ import itertools
 import math
 import os
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import FileFormatError, OptionError
 from ...graphs.file_checks import file_errors
@@ -17,14 +20,8 @@ from ...graphs.generate.counter_random import permute
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    #: Edges by the number of their bucket.
-    Dealt = list[tuple[int, "Segment"]]
+#: Edges by the number of their bucket.
+Dealt = list[tuple[int, "Segment"]]
 
 #: The number of vertices of a range, and of the last range, is at most this share of the number of
 #: edges that memory holds. Then the forest so far and a block of edges fit together. The last range

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graphs.source import check_dtype
 from ...stages.fields import Columns, Cut
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from .checkpoint import Record
-    from .solver import Solver
+from .checkpoint import Record
+from .solver import Solver
 
 
 class Selected(NamedTuple):

@@ -13,23 +13,19 @@ import os
 import sys
 import uuid
 import zipfile
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ...graphs.file_checks import digest
 from ...graphs.names.number import FOLDER
 from ...runtime.identity import identify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from ..dataflow import Dataflow
+from ..dataflow import Dataflow
 
 _PACKAGE = __name__.partition(".")[0]
 _IDENTITY = "identity.json"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-if TYPE_CHECKING:
-    from ...graphs.source import EdgeSource
+from ...graphs.source import EdgeSource
 
 #: Bytes on a device per edge (edge ids, keys and positions of light edges, without the columns) and
 #: per vertex (records and the fields of rounds) if it holds the whole graph. Not yet measured.

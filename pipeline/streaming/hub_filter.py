@@ -9,14 +9,12 @@ cycle and is dropped. So a later scan holds few edges.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...stages.fields import Columns
-
-if TYPE_CHECKING:
-    from .buffer import Selected
+from .buffer import Selected
 
 #: The hub is the most frequent end in a sample of this size. A wrong guess affects only speed.
 _SAMPLE = 2**12

@@ -7,11 +7,13 @@ The memory of a scan is the buffer and a few blocks.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graphs.source import EdgeSource, as_index
 from ...progress import report_progress
@@ -20,19 +22,13 @@ from ...runtime.sizes import sizes
 from ...stages.fields import Candidates, Columns, Cut
 from .bounds import FOLD_SHARE, LAST_SHARE
 from .buffer import EdgeBuffer, Selected
+from .checkpoint import Record
 from .hub_filter import HubFilter
+from .solver import Solver
 from .threads import in_order
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from .checkpoint import Record
-    from .solver import Solver
-
-    #: First edge id, length, and the function that reads the columns.
-    Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
+#: First edge id, length, and the function that reads the columns.
+Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
 
 
 @dataclass(frozen=True)

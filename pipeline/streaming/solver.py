@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from ...primitives import Backend, array_module
 from ...progress import set_listener
 from ...stages.fields import Columns, Cut
+from ..dataflow import Dataflow
 from ..execute import execute, forest_ids
 from ..schedulers.scheduler import Inline, worker_backend
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..dataflow import Dataflow
 
 #: Edges per fragment above which the solver searches for the fragments that the edges touch.
 _MANY = 2

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ...graphs.source import EdgeSource, as_index, check_dtype
@@ -25,6 +27,7 @@ from ...runtime.sizes import sizes
 from ...stages.fields import Edges
 from .buckets import (
     ANOTHER_FOLDER,
+    Dealt,
     Segment,
     SegmentFile,
     VertexOrder,
@@ -32,19 +35,12 @@ from .buckets import (
     rows_at_once,
     write_errors,
 )
+from .checkpoint import Record
+from .solver import Solver
 from .threads import in_order
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from .buckets import Dealt
-    from .checkpoint import Record
-    from .solver import Solver
-
-    #: First edge id, length, and the function that reads the columns.
-    Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
+#: First edge id, length, and the function that reads the columns.
+Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
 
 
 def _index(size: int) -> np.dtype[Any]:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...graphs.generate.tiles import Tile
+from ...graphs.source import EdgeSource
 from ...progress import report_progress
 from ...stages.fields import Columns
+from .solver import Solver
 from .threads import in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from ...graphs.generate.tiles import Tile
-    from ...graphs.source import EdgeSource
-    from .solver import Solver
 
 
 class JoinedTile(NamedTuple):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import operator
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from ...runtime.kernels import NONE, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
-from ...runtime.team import Each, divide, team
+from ...runtime.team import Each, Team, divide, team
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_parts
 from ..paths import BLOCK
@@ -20,14 +22,7 @@ from . import elements, kruskal, pairs, scatter, shared_trees, sorting, trees
 from .base import ids_of
 from .points.blocks import BlockArrays
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from ...runtime.team import Team
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 #: The number of 64-bit words in a cache line.
 _LINE = 8

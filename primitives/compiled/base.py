@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from ...runtime.kernels import plain, raw
 from ...runtime.memory import empty
@@ -12,16 +14,10 @@ from ...runtime.sizes import sizes
 from ...runtime.team import divide, team
 from ..consecutive import Consecutive
 from ..numpy_arrays import NumpyArrays
+from ..vocabulary import Reduction
 from . import elements, reduce, scan, scatter
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from ..vocabulary import Reduction
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 #: Threads that write to places at this distance do not share a cache line.
 _LINE = 64

@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from ..vocabulary import ArrayModule, Reduction
 from .device import CupyDevice, computing_here
 from .kernels import FILE_OF
 from .points import PointArrays
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
 
 Array = Any
 DType = Any

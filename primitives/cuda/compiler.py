@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import KernelError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: The folder with the sources of the kernels.
 SOURCES = Path(__file__).parent / "sources"

@@ -9,16 +9,12 @@ import functools
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 from ...errors import KernelError
-from .compiler import NVRTC
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from .compiler import Compiler
+from .compiler import NVRTC, Compiler
 
 #: Threads per block, a multiple of the warp size, because kernels use warp votes.
 _BLOCK = 256

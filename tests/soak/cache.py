@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from pathlib import Path
 
 import numpy as np
 
 from soak import inputs, oracle
 from soak.case import Case, Command
 from soak.graphs import random_graph
-
-if TYPE_CHECKING:
-    import random
-    from pathlib import Path
 
 ALGORITHMS = ["auto", "boruvka-edgelist", "boruvka-csr", "kruskal", "kruskal-helpers", "prim"]
 

@@ -16,15 +16,12 @@ import traceback
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from soak.case import Case
 from soak.counts import Counts
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 
 class Kind(NamedTuple):

@@ -6,18 +6,16 @@ import functools
 import os
 import random
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from soak import oracle
 from soak.case import Case, Command, WrongError
 from soak.kills import SHARED, Large, large_graph, write_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 #: Files change within this number of seconds after a command has loaded its libraries.
 LONGEST = 0.8

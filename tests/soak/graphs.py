@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    import random
+from typing import NamedTuple
 
 Number = bool | int | float
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import random
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from soak.graphs import Edge, Graph
-
-if TYPE_CHECKING:
-    import random
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

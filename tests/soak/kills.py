@@ -9,8 +9,10 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +21,6 @@ from mstflow.errors import MstflowError
 from soak import oracle
 from soak.case import Case, Command
 from soak.clusters import healthy_workers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 #: Unfinished work is saved every 20 seconds; here it is saved after every block.
 EAGER = """

@@ -5,22 +5,20 @@ from __future__ import annotations
 import functools
 import io
 import json
+import random
 import subprocess
 import sys
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from soak import inputs
 from soak.case import Case, WrongError, check_ending
 from soak.graphs import random_graph
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-    from pathlib import Path
 
 #: Bytes of memory that a command may take for a small file, and for each vertex that it has.
 LIMIT, VERTEX = 300_000_000, 64

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import mstflow
 from mstflow.testing import EVERY_STAGE
 from soak import inputs, oracle
+from soak.case import Case
 from soak.clusters import two_workers
 from soak.graphs import medium_graph, random_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from soak.case import Case
-    from soak.inputs import Input
+from soak.inputs import Input
 
 #: By default Kruskal's join alone solves small graphs; these parameters make every stage run.
 EVERY = ", every stage"

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....errors import GraphError
 from ....progress import set_listener
-from ...edge_list import EdgeList, join_weights
+from ...edge_list import Columns, EdgeList, join_weights
 from ...file_checks import FileState, file_errors, unchanged
+from ...places.url import Place
 from ...segments import ArraySegment, File
 from ...source import EdgeSource
 from .text_file import check_edges, fail
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from ...edge_list import Columns
-    from ...places.url import Place
 
 #: The largest number of vertices that a file may state: a fixed number, and one for each byte.
 _FREE_VERTICES, _VERTICES = 2**24, 64

@@ -10,27 +10,21 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...edge_list import LARGEST_ID
+from ...edge_list import LARGEST_ID, Columns
 from ...libraries.arrow_tables import plain_values
 from ...libraries.pyarrow import arrow_csv, compute, pa
 from .text_file import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
-
-    from numpy.typing import NDArray
-
-    from ...edge_list import Columns
-
-    _Parsed = tuple[Columns | None, int]  # and the number of lines
+_Parsed = tuple[Columns | None, int]  # and the number of lines
 
 #: Bytes of a block, which fits in the cache. `python -m benchmarks record files` measures it.
 BLOCK_SIZE = 2**19

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....errors import OptionError
 from .text_file import SHORT_INTEGER, check_edges, open_text, range_problem, shown, split_fields
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from numpy.typing import NDArray
 
 _UNITS = 1_000_000  # per degree
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ....errors import OptionError
-from ...column_names import choose_columns
+from ...column_names import Choose, Chooser, ColumnNames, Weight, choose_columns
 from ...libraries.arrow_tables import arrow_errors, arrow_values, with_keys
 from ...libraries.pyarrow import arrow_csv, pa
 from ...names.vertex_names import name_columns
-from ..file_format import Format
-from .blocks import Header
+from ...places.folders import Keys
+from ...places.url import Place
+from ..edge_table import EdgeTable
+from ..file_format import Format, SavedForest
+from .blocks import Blocks, Header
 from .columns import (
     ANY,
     Row,
@@ -25,17 +30,6 @@ from .columns import (
     whole_lines,
 )
 from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from ...column_names import Choose, Chooser, ColumnNames, Weight
-    from ...places.folders import Keys
-    from ...places.url import Place
-    from ..edge_table import EdgeTable
-    from ..file_format import SavedForest
-    from .blocks import Blocks
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MOST_COLUMNS = 4096

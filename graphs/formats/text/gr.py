@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from ..edge_table import EdgeTable
 from ..file_format import Format
-from .blocks import Header
+from .blocks import Blocks, Header
 from .columns import Row, read_rows
 from .text_file import TextFile, open_text, shown, split_fields, write_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..edge_table import EdgeTable
-    from .blocks import Blocks
 
 _COMMENT = b"c"
 _ARC = ("tag", "u", "v", "weight")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....errors import FileFormatError
+from ...edge_list import Columns
 from ...libraries.arrow_tables import plain_values
 from ...libraries.pyarrow import arrow_csv, pa
 from ..file_format import Format
-from .blocks import Header
+from .blocks import Blocks, Header
 from .columns import DECIMAL, check_last_line, require, whole_lines
 from .text_file import (
     LARGEST_EXACT,
@@ -23,14 +26,6 @@ from .text_file import (
     shown,
     split_fields,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from ...edge_list import Columns
-    from .blocks import Blocks
 
 _COMMENT = b"%"
 _LONGEST_LINE = 2**27  # it lists all neighbours of a vertex

@@ -10,22 +10,18 @@ import io
 import lzma
 import re
 import zlib
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....errors import FileFormatError, OptionError
 from ....progress import report_progress
 from ...file_checks import file_errors, most_from
 from ...libraries.pyarrow import arrow_csv, pa
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from ...places.url import Place
+from ...places.url import Place
 
 #: An integer that fits in 64 bits, whatever its digits.
 SHORT_INTEGER = re.compile(rb"-?[0-9]{1,18}")

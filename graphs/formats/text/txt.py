@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ....errors import FileFormatError, GraphError
-from ...column_names import choose_columns
-from ...edge_list import check_weight
+from ...column_names import Weight, choose_columns
+from ...edge_list import Columns, check_weight
 from ..file_format import Format
-from .blocks import Header
+from .blocks import Blocks, Header
 from .columns import Row, read_rows
 from .csv import csv_tables, fields_of_row
 from .text_file import TextFile, is_number, open_text, split_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from ...column_names import Weight
-    from ...edge_list import Columns
-    from .blocks import Blocks
 
 _COMMENTS = b"#%"
 _MOST_COMMENTS = 2**16  # after the first edge or line of counts

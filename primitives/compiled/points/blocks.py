@@ -8,9 +8,11 @@ the team take shares of the rows of the block. Both never run at the same time.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....progress import report_progress
 from ....runtime.distances import LARGEST, METRICS, ROOT, SAME, distance_block
@@ -18,17 +20,11 @@ from ....runtime.kernels import helper, kernel, plain
 from ....runtime.sizes import sizes
 from ....runtime.team import Each
 from ...blocks import screen_of, uses_products
+from ...points import Points
 from .primitives import PointArrays
 from .space import to_distance
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from ...points import Points
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 #: The number of entries that are compared before a branch.
 _RUN = 128

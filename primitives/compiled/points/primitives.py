@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....progress import report_progress
 from ....runtime.kernels import plain
@@ -15,12 +17,7 @@ from ..base import BaseArrays
 from . import search, tree
 from .space import space_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 class PointArrays(BaseArrays):
