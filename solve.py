@@ -159,10 +159,14 @@ def minimum_spanning_forest(
         progress=progress,
     )
     fields, report, opened = run(chosen, graph, options)
-    known: tuple[Any, ...] = tuple(fields["found"][:3]) if "found" in fields else ()
+    return Forest(fields["forest"], opened, options.maximum, report, _known_columns(fields))
+
+
+def _known_columns(fields: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the columns u, v and weight of a forest if a run returned them; None for a column."""
     if "weights" in fields:
-        known = None, None, fields["weights"][fields["weighed"].argsort()]
-    return Forest(fields["forest"], opened, options.maximum, report, known)
+        return None, None, fields["weights"][fields["weighed"].argsort()]
+    return tuple(fields["found"][:3]) if "found" in fields else ()
 
 
 def minimum_spanning_forests(
@@ -207,33 +211,33 @@ def minimum_spanning_forests(
         threads=threads,
         progress=progress,
     )
-    found: list[Forest] = []
+    forests: list[Forest] = []
     is_auto = algorithm == "auto"
     for batch in batches(graphs) if is_auto else ([graph] for graph in graphs):
         together = _solve_together(small_graphs(batch, weight), solve) if is_auto else [None]
         for graph, forest in zip(batch, together, strict=True):
-            with _naming(len(found)):
-                found.append(solve(graph) if forest is None else forest)
-    return found
+            with _naming(len(forests)):
+                forests.append(solve(graph) if forest is None else forest)
+    return forests
 
 
 def _solve_together(
     graphs: Sequence[EdgeList | None], solve: Callable[..., Forest]
 ) -> list[Forest | None]:
     """Find the forests of small graphs, with one run for each dtype of weights."""
-    found: list[Forest | None] = [None] * len(graphs)
+    forests: list[Forest | None] = [None] * len(graphs)
     for dtype in {graph.weight.dtype for graph in graphs if graph is not None}:
         places = [i for i, each in enumerate(graphs) if each and each.weight.dtype == dtype]
-        own = [graph for graph in graphs if graph and graph.weight.dtype == dtype]
-        union, starts = disjoint_union(own)
+        parts = [graph for graph in graphs if graph and graph.weight.dtype == dtype]
+        union, starts = disjoint_union(parts)
         forest = solve(union, weight="weight")  # its name in an edge list
-        cuts = forest.edge_ids.searchsorted(starts).tolist()
+        bounds = forest.edge_ids.searchsorted(starts).tolist()
         for place, graph, start, low, high in zip(
-            places, own, starts, cuts, cuts[1:], strict=False
+            places, parts, starts, bounds, bounds[1:], strict=False
         ):
             edge_ids = forest.edge_ids[low:high] - start
-            found[place] = Forest(edge_ids, graph, forest.maximum, forest.report)
-    return found
+            forests[place] = Forest(edge_ids, graph, forest.maximum, forest.report)
+    return forests
 
 
 @contextlib.contextmanager

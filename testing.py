@@ -139,7 +139,7 @@ def _check_call(stage: Stage, task: Task) -> None:
     if not _equal(written, replace(task, stage=copy)()):
         _fail(stage, "returns a different result after pickling")
     for backend in backends():
-        if not _equal(written, replace(task, backend=Backend(backend), leaves_on_host=True)()):
+        if not _equal(written, replace(task, backend=Backend(backend), is_remote=True)()):
             _fail(stage, f"returns a different result on backend {backend!r}")
     combination = stage.combination
     if combination is not None and not stage.combiner_reads and _can_be_halved(stage, task):

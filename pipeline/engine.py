@@ -90,8 +90,8 @@ def _run_on_edges(
     with _reserve(numbered, options) as options:
         source = _measure(opened, scheduler, options)
         request = _request(alternatives, source, scheduler, options)
-        decided = plan(request)
-    fields, report = PlannedRun(request, decided, source, scheduler).execute()
+        chosen = plan(request)
+    fields, report = PlannedRun(request, chosen, source, scheduler).execute()
     is_list = isinstance(opened, EdgeList)
     return Run(fields, report, opened if is_list else replace(source, names=opened.names))
 
@@ -107,16 +107,16 @@ def _open_scheduler(options: Options) -> contextlib.AbstractContextManager[Sched
 
 
 @contextlib.contextmanager
-def _reserve(numbered: int, options: Options) -> Iterator[Options]:
-    """Yield options whose bound excludes a graph that this call numbered; errors add its bytes."""
+def _reserve(num_bytes: int, options: Options) -> Iterator[Options]:
+    """Subtract the bytes of a graph that this call numbered from the bound; errors add them."""
     bound = options.bound
-    if not numbered or bound is None:
+    if not num_bytes or bound is None:
         yield options
         return
     try:
-        yield replace(options, memory=max(1, bound - numbered))
+        yield replace(options, memory=max(1, bound - num_bytes))
     except MemoryBoundError as error:
-        raise error.beside(bound, numbered, "the numbered graph") from error
+        raise error.beside(bound, num_bytes, "the numbered graph") from error
 
 
 def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, options: Options) -> EdgeSource:

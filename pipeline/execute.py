@@ -62,10 +62,10 @@ def execute(
             for name in fields.keys() - needed:
                 del fields[name]
         run.apply(stage)
-    found = {name: run.gather(name) for name in flow.result}
+    results = {name: run.gather(name) for name in flow.result}
     run.report.final = run.counts
     report_progress("done", run.total, run.total)
-    return found, run.report
+    return results, run.report
 
 
 @dataclass
@@ -84,9 +84,9 @@ class _Run:
     round: int = 0
     submitted: int = 0
     finished: int = 0
-    #: Results kept alive for the report, even if no later step needs them.
+    #: Handles of results with numbers for the report; without a handle, Dask may not compute them.
     reported: list[Any] = field(default_factory=list)
-    listens: bool = field(default_factory=has_listener)
+    shows_progress: bool = field(default_factory=has_listener)
 
     @property
     def total(self) -> int:
@@ -119,7 +119,7 @@ class _Run:
 
     def combine(self, combination: Stage, results: list[Any], leaf: int) -> None:
         """Combine the latest results, after the result of partition `leaf`."""
-        for level, number, size in joins_after(leaf, len(self.partitions), self.split_every):
+        for level, number, size in merges_after(leaf, len(self.partitions), self.split_every):
             parts = [results.pop(-rest) for rest in range(size, 0, -1)]
             if not self.scheduler.eager:
                 parts = [_Item(handle, None) for handle in parts]
@@ -155,7 +155,7 @@ class _Run:
             partition=place,
             note=self.scheduler.note,
             is_shared=is_shared,
-            leaves_on_host=self.scheduler.is_remote,
+            is_remote=self.scheduler.is_remote,
             number=self.submitted,
             record=record,
         )
@@ -165,7 +165,7 @@ class _Run:
     def start(self, task: Task, handles: list[Any], step: str) -> Any:
         """Submit a task to the scheduler."""
         if self.scheduler.eager:
-            if self.listens:
+            if self.shows_progress:
                 self.report_progress(task.stage.name)
             return self.scheduler.submit(task, key=step)
         # A stage may occur more than once in a round: the number makes the key unique.
@@ -200,16 +200,18 @@ class _Run:
         places = [self.shared] if name in self.shared else self.partitions
         handles: list[Any] = []
         slots = [_slots(fields[name], handles) for fields in places]
-        results = self.scheduler.gather(handles, self.report_progress if self.listens else None)
+        results = self.scheduler.gather(
+            handles, self.report_progress if self.shows_progress else None
+        )
         self.reported.clear()
         for note in sorted(self.scheduler.take_notes(), key=attrgetter("number")):
             self.report.calls.append(note.call)
             self.counts |= note.scalars
-        found = [_filled(slot, results) for slot in slots]
-        if len(found) == 1:
-            return found[0]
+        values = [_filled(slot, results) for slot in slots]
+        if len(values) == 1:
+            return values[0]
         ops = array_module("numpy" if self.scheduler.is_remote else self.backend)
-        return concatenation(ops, [(value,) for value in found])[0]
+        return concatenation(ops, [(value,) for value in values])[0]
 
     def report_progress(self, name: str) -> None:
         """Count a finished task and report progress.
@@ -225,13 +227,13 @@ class _Run:
             report_progress(name, self.finished, self.total)
 
 
-def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArray[np.int64]:
+def forest_ids(pipeline: str, forest: Any, first: int, stop: int | None) -> NDArray[np.int64]:
     """Check the edge ids in the field ``forest`` of a run, and return a sorted copy.
 
     Ids must be at least `first`, and less than `stop` if it is known. A memory-mapped array is
     already sorted, so it is returned without a copy.
     """
-    edge_ids = found if is_on_device(found) else np.asarray(found)
+    edge_ids = forest if is_on_device(forest) else np.asarray(forest)
     is_set = edge_ids.ndim == 1 and edge_ids.dtype.kind == "i"
     if is_set and not is_mapped(edge_ids):  # an array module may reuse the memory
         edge_ids, ascend = copied(edge_ids, np.int64)
@@ -246,10 +248,10 @@ def forest_ids(pipeline: str, found: Any, first: int, stop: int | None) -> NDArr
     return edge_ids
 
 
-def joins_after(leaf: int, leaves: int, split_every: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the joins of a merge tree that follow a leaf: level, number in the level, and size.
+def merges_after(leaf: int, leaves: int, split_every: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the merges that a leaf of a merge tree makes possible: level, place in it, and size.
 
-    Leaves arrive in order. Each join replaces the latest results by one result, so at most
+    Leaves arrive in order. Each merge replaces the latest `size` results by one result, so at most
     `split_every` - 1 results of each level exist at a time.
     """
     level, size = 1, split_every
@@ -259,7 +261,7 @@ def joins_after(leaf: int, leaves: int, split_every: int) -> Iterator[tuple[int,
     if leaf + 1 < leaves:
         return
     level, rest, waiting = 1, leaves, 0
-    while rest:  # join the remaining results of each level with those of the levels below
+    while rest:  # merge the remaining results of each level with those of the levels below
         rest, left = divmod(rest, split_every)
         waiting += left
         if waiting > 1:

@@ -37,10 +37,10 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
         if partitions == num_chunks(source):
             bounds = list(itertools.accumulate(sizes, initial=0))
         parts = [source.slice(start, stop) for start, stop in itertools.pairwise(bounds)]
-    return [_for_others(part, scheduler) for part in parts] if scheduler.is_remote else parts
+    return [_for_processes(part, scheduler) for part in parts] if scheduler.is_remote else parts
 
 
-def _for_others(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
+def _for_processes(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     """Return the source in a form that other processes can read."""
     if source.is_on_device:
         raise OptionError(
@@ -55,7 +55,7 @@ def _for_others(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     segments: list[Any] = []
     for segment in source.segments:
         if not isinstance(segment, ArraySegment):
-            segments.append(_elsewhere(segment))
+            segments.append(_for_hosts(segment))
         elif scheduler.input_folder is None:
             sent = scheduler.send(tuple(segment.columns))
             segments.append(Delayed(sent, stop=segment.num_edges))
@@ -66,15 +66,15 @@ def _for_others(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     return replace(source, segments=tuple(segments))
 
 
-def _elsewhere(value: Any) -> Any:
+def _for_hosts(value: Any) -> Any:
     """Return a segment with absolute paths, and with states of files that other hosts can check."""
     if isinstance(value, Path):
         return value.absolute()
     if type(value) is tuple:
-        return tuple(map(_elsewhere, value))
+        return tuple(map(_for_hosts, value))
     if not is_dataclass(value) or isinstance(value, Delayed | type):
         return value
-    parts = {each.name: _elsewhere(getattr(value, each.name)) for each in fields(value)}
+    parts = {each.name: _for_hosts(getattr(value, each.name)) for each in fields(value)}
     if isinstance(parts.get("state"), FileState):
         parts["state"] = with_sample(parts["path"], parts["state"])
     return replace(value, **parts)
@@ -94,17 +94,17 @@ def is_persisted(source: EdgeSource) -> bool:
 
 def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     """Return a source with its sizes; a cluster counts the edges of Dask's chunks."""
-    if source.is_measured or not _computed_elsewhere(source, scheduler):
+    if source.is_measured or not _is_on_cluster(source, scheduler):
         return source.with_sizes()
-    return source.of_sizes(_of_each_chunk(count_chunk, source, scheduler))
+    return source.of_sizes(_run_on_chunks(count_chunk, source, scheduler))
 
 
 def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
     """Return a digest that identifies the input; a cluster computes digests of Dask's chunks."""
     is_counted = all(segment.checksums for segment in source.segments)
-    if is_counted or not _computed_elsewhere(source, scheduler):
+    if is_counted or not _is_on_cluster(source, scheduler):
         return source.fingerprint()
-    digests = _of_each_chunk(EdgeSource.fingerprint, source, scheduler)
+    digests = _run_on_chunks(EdgeSource.fingerprint, source, scheduler)
     return digest(repr((source.first_id, source.unweighted, digests)).encode())
 
 
@@ -120,12 +120,12 @@ def count_chunk(source: EdgeSource) -> Counted:
         raise GraphError(f"{name}: {error}") from error
 
 
-def _computed_elsewhere(source: EdgeSource, scheduler: Scheduler) -> bool:
+def _is_on_cluster(source: EdgeSource, scheduler: Scheduler) -> bool:
     """Return whether Dask computes all chunks of a source in other processes."""
     return scheduler.is_remote and num_chunks(source) > 0
 
 
-def _of_each_chunk(
+def _run_on_chunks(
     task: Callable[[EdgeSource], Any], source: EdgeSource, scheduler: Scheduler
 ) -> list[Any]:
     """Run a task on each of Dask's chunks, on the workers that hold them; return the results."""

@@ -87,13 +87,13 @@ def _with_results(pipeline: Dataflow) -> Dataflow:
 
 def _check(algorithm: str, graph: EdgeSource, segment: PointSegment, options: Options) -> None:
     """Refuse options that no algorithm for points supports, and too little memory."""
-    is_set = {
+    given = {
         "maximum": options.maximum,
         "partitions": options.partitions,
         "strategy": options.strategy not in ("auto", "whole"),
         "checkpoint": options.checkpoint,
     }
-    for name, value in is_set.items():
+    for name, value in given.items():
         if value:
             raise OptionError(
                 f"algorithm {algorithm!r} does not support {name}=; leave it out, or compute "

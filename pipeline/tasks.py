@@ -57,19 +57,19 @@ class Task:
     partition: int = 0
     #: Called with a `Note`.
     note: Callable[[Note], object] | None = None
-    #: Whether it writes fields of the whole graph instead of a partition.
+    #: Whether the fields that it writes belong to the whole graph, not to a partition.
     is_shared: bool = False
-    #: Whether its results must be in host memory, because they may be sent to other processes.
-    leaves_on_host: bool = False
-    #: Position in the order of submission.
+    #: Whether it may run in another process, so that its results must be in host memory.
+    is_remote: bool = False
+    #: The position in the order of submission.
     number: int = 0
-    #: Saves unfinished work. It is passed to a function with a parameter of this name.
+    #: Saves unfinished work, for a function with a parameter of this name.
     record: Any = None
 
     def __call__(self, *results: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run on the results of other tasks; return the fields that the stage writes."""
         try:
-            backend = worker_backend(self.backend) if self.leaves_on_host else self.backend
+            backend = worker_backend(self.backend) if self.is_remote else self.backend
             ops = array_module(backend)
             fields = {name: _loaded(ops, results, value) for name, value in self.fields.items()}
             lengths = _lengths(self.stage, fields)
@@ -83,15 +83,15 @@ class Task:
                 shown = self.stage.reported if self.is_shared else ()
                 scalars = {name: outputs[place] for place, name in shown}
                 self.note(Note(self.number, call, scalars))
-            return _on_host(ops, outputs) if self.leaves_on_host else outputs
+            return _on_host(ops, outputs) if self.is_remote else outputs
         except MemoryError:
             raise
         except Exception as error:
-            add_place(error, self.stage.name, on_cluster=self.leaves_on_host)
+            add_place(error, self.stage.name, on_cluster=self.is_remote)
             raise
 
     def _run(self, ops: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
-        """Run the stage; convert other errors than ours to one that shows the fields it read."""
+        """Run the stage; convert errors of other packages to one that shows the fields it read."""
         try:
             return self.stage.run(ops, self.record, fields)
         except (MemoryError, MstflowError):
@@ -133,7 +133,7 @@ class Task:
 
 
 def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
-    """Replace slots by their results, and convert NumPy arrays to arrays of the module."""
+    """Replace slots by results, and NumPy arrays by arrays of the module, also within a tuple."""
     if type(value) in _PLAIN:
         return value
     if type(value) is Slot:
@@ -150,7 +150,7 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
 
 
 def _on_host(ops: Any, value: Any) -> Any:
-    """Return a value, or the items of a tuple, with arrays in host memory."""
+    """Copy an array on a GPU, or those in a tuple, to host memory."""
     if isinstance(value, tuple):
         return rebuilt(value, map(partial(_on_host, ops), value))
     return ops.to_host(value) if is_on_device(value) else value
