@@ -289,7 +289,9 @@ class SweepMemory:
             purpose = f"for strategy 'sweep' with {self.graph.num_vertices:,} vertices"
             raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
         room = (memory - self._shared) // (self.stored_edge + _SWEPT_EDGE)
-        return max(2 * sizes().block_edges, min(room, self.graph.num_edges))
+        # One range of vertices takes half of it, so twice their number is enough for all.
+        enough = max(self.graph.num_edges, 2 * self.graph.num_vertices)
+        return max(2 * sizes().block_edges, min(room, enough))
 
     @property
     def _shared(self) -> int:

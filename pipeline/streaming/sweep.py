@@ -214,7 +214,7 @@ class Buckets:
             yield block
 
     def move(self, replace_ends: Callable[[Any, Edges], Iterable[Any]]) -> Buckets:
-        """Move the edges of the current bucket to later ones, and begin the next range.
+        """Move the edges of the current bucket to later ones, and begin the next range with edges.
 
         Threads call `replace_ends` with an array module and some edges of `blocks`. It returns the
         columns of the edges that remain.
@@ -232,12 +232,18 @@ class Buckets:
         )
         for dealt in in_order(calls, solver.backend):
             self.append(dealt)
-        self._block, self._range = None, self._range + 1
+        done, self._block = self._range, None
+        self._skip_empty(done + 1)
         self.save()
-        self._files[self._range - 1].remove()
+        self._files[done].remove()
         total = self.order.start(self.order.num_ranges)
         report_progress("remove vertices", self.first_vertex, total)
         return self
+
+    def _skip_empty(self, first: int) -> None:
+        """Begin the first range with edges from range `first` on, or else the last range."""
+        filled = (n for n in range(first, self.order.num_ranges) if self._files[n].count)
+        self._range = next(filled, self.order.num_ranges - 1)
 
     def append(self, dealt: Dealt) -> None:
         """Write edges to their buckets."""

@@ -228,6 +228,22 @@ def test_ranges_are_small_enough(tiles, tile, edges, capacity):
     assert min(ranges) > 0
 
 
+def test_ranges_without_edges_are_skipped(tmp_path):
+    """A few edges among very many vertices, which may be one wrong id in a file."""
+    count = 10**7
+    graph = EdgeList([0, 5, count - 1], [5, 9, 3], [1.0, 2.0, 3.0], num_vertices=count)
+    found, report = sweep(graph, tmp_path, 10**6, tile=64)
+    assert found.tolist() == [0, 1, 2]
+    assert sum(call.stage == "join_range" for call in report.calls) <= 2 * len(found) + 1
+
+
+def test_a_plan_holds_all_vertices_in_a_range_if_memory_allows():
+    sparse = GraphFacts(4_000_000, 3_000_000)
+    with tuned(tile=1024):
+        capacity = SweepMemory(sparse, Workers()).capacity(2**31)
+        assert len(choose_ranges(4_000_000 // 1024, 1024, sparse.num_edges, capacity)) == 2
+
+
 def test_a_plan_states_how_many_edges_move(tmp_path, monkeypatch):
     append, moved = Buckets.append, []
 
