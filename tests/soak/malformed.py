@@ -35,7 +35,7 @@ for line in sys.stdin:
     arguments, folder = json.loads(line)
     child = os.fork()
     if not child:
-        resource.setrlimit(resource.RLIMIT_CPU, (60, 61))  # SIGXCPU ends one that computes for too long
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 61))  # SIGXCPU after a minute
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         code = 1
