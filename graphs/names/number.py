@@ -19,8 +19,8 @@ from ..formats import parts_of
 from ..libraries.dask import is_dask
 from ..places.url import places_of
 from ..source import EdgeSource
-from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
-from .codes import numbered
+from .beyond_memory import Spill, count_divided_pairs, load_numbered, number_beyond_memory
+from .codes import number_names
 from .on_workers import number_on_workers
 from .pairs import named_pairs
 from .vertex_names import VertexNames
@@ -68,19 +68,20 @@ def number_graph(
             encoding,
             *(file_fingerprint(place) + str(keys or "") for place, keys in parts),
         ]
-        if (known := numbered_before(folder, identity, spill)) is not None:
-            return known
-        if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:
+        if (stored := load_numbered(folder, identity, spill)) is not None:
+            return stored
+        done = None if memory is None else count_divided_pairs(folder, identity, spill)
+        if memory is not None and done is not None:
             return number_beyond_memory(pairs(done), memory, folder, identity, spill)
     tables = pairs()
-    held, size = deque[Any](), 0
+    loaded, size = deque[Any](), 0
     for table in tables:
-        held.append(table)
+        loaded.append(table)
         size += table.nbytes
         if memory is not None and size * spill.growth > memory:
-            dropped = (held.popleft() for _ in range(len(held)))
+            dropped = (loaded.popleft() for _ in range(len(loaded)))
             return number_beyond_memory(chain(dropped, tables), memory, folder, identity, spill)
-    return _number_in_memory(held)
+    return _number_in_memory(loaded)
 
 
 def _check_ends(ends: Any) -> None:
@@ -98,6 +99,6 @@ def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     """Return named pairs as an edge list with `names`, and drop the pairs."""
     num_edges = sum(map(len, pairs))
     report_progress("number names", 0, 2 * num_edges)
-    u, v, weight, names = numbered(pairs)
+    u, v, weight, names = number_names(pairs)
     report_progress("number names", 2 * num_edges, 2 * num_edges)
     return EdgeList(u, v, weight, names=VertexNames(names))
