@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .column_names import ColumnNames, Weight, choose_columns
-from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
+from .edge_list import EdgeList, check_weight, chosen_weight
 from .libraries import check_no_weights, is_instance
 from .libraries.arrow_tables import arrow_graph
 from .libraries.dask import COLUMNS_OF_A_MATRIX, dask_chunks, is_dask
@@ -97,9 +98,8 @@ _IS_BAG = _is("dask.Bag")
 
 
 def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
-    if graph.unsigned:  # the caller may have changed the weights in place
-        graph = graph.replaced(unsigned=False)
-    return chosen_weight(graph, weight)
+    # The caller may have changed the weights in place.
+    return chosen_weight(graph.replaced(unsigned=False), weight)
 
 
 def _are_arrays(graph: Any) -> bool:
@@ -109,7 +109,7 @@ def _are_arrays(graph: Any) -> bool:
 
 def _from_columns(columns: Any, weight: str | None) -> EdgeList:
     check_weight(weight)
-    return of_columns(*(columns if weight else columns[:2]))
+    return EdgeList(*(columns if weight else columns[:2]))
 
 
 def _from_sequence(items: Any, weight: str | None) -> EdgeList:
@@ -167,13 +167,13 @@ def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
 
 
 def _from_mapping(columns: Any, weight: str | None) -> EdgeList:
-    return of_columns(*(columns[name] for name in choose_columns(list(columns), weight).present))
+    return EdgeList(*(columns[name] for name in choose_columns(list(columns), weight).present))
 
 
 def _from_table(table: Any, weight: Weight) -> EdgeList:
     blocks = list(tables(table, partial(choose_columns, weight=weight)))
     if not blocks:
-        return of_columns([], [])
+        return EdgeList([], [])
     names, _ = blocks[0]
     return arrow_graph(pa.concat_tables([block for _, block in blocks]), names)
 
@@ -183,7 +183,8 @@ def _from_table(table: Any, weight: Weight) -> EdgeList:
 
 def _from_source(source: EdgeSource, weight: str | None) -> EdgeSource:
     check_weight(weight, "a source")
-    return source
+    # The caller may have changed weights in memory.
+    return replace(source, unsigned=False) if source.is_in_memory else source
 
 
 def stream_table(table: Any, weight: Weight) -> EdgeSource:

@@ -1,8 +1,4 @@
-"""The edge list: a graph whose three columns are in memory.
-
-An `EdgeList` keeps all edges in memory. An `EdgeSource` reads blocks of edges, from memory or from
-files. `EdgeSource.of` wraps an edge list as a source.
-"""
+"""The edge list: a graph whose three columns are in memory."""
 
 from __future__ import annotations
 
@@ -75,10 +71,11 @@ class EdgeList:
     ) -> None:
         if num_vertices is None and names is not None:
             num_vertices = len(names)
-        u, v, weight, num_vertices, _ = checked(u, v, weight, num_vertices)
-        check_names(names, num_vertices)
+        u, v, weight, num_vertices, unsigned = checked(u, v, weight, num_vertices)
+        _check_names(names, num_vertices)
         # A frozen dataclass refuses assignment.
-        self.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, names=names)
+        known = {"num_vertices": num_vertices, "names": names, "unsigned": unsigned}
+        self.__dict__.update(u=u, v=v, weight=weight, **known)
 
     @property
     def num_edges(self) -> int:
@@ -111,7 +108,7 @@ class EdgeList:
         GraphError
             If an id is not less than `num_vertices`, or the vertices have names. Names the edge.
         """
-        check_names(self.names, num_vertices)
+        _check_names(self.names, num_vertices)
         if (count := checked_num_vertices(num_vertices)) < self.num_vertices:
             checked(self.u, self.v, self.weight, count)
         return self.replaced(num_vertices=count, counted_in="")
@@ -138,16 +135,9 @@ def unchecked(
 ) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    # A frozen dataclass refuses assignment.
     known = {"num_vertices": num_vertices, "names": None, "unsigned": unsigned}
     graph.__dict__.update(u=u, v=v, weight=weight, **known)
     return graph
-
-
-def of_columns(u: Any, v: Any, weight: Any = None) -> EdgeList:
-    """Check columns that do not change during a run; return their edge list."""
-    u, v, weight, num_vertices, unsigned = checked(u, v, weight, None)
-    return unchecked(u, v, weight, num_vertices, unsigned=unsigned)
 
 
 def checked(
@@ -178,7 +168,7 @@ def checked(
     return u, v, weight, count, not extent.may_be_signed
 
 
-def check_names(names: VertexNames | None, num_vertices: int) -> None:
+def _check_names(names: VertexNames | None, num_vertices: int) -> None:
     """Check that there is a name for each vertex, if there are names."""
     if names is not None and len(names) != num_vertices:
         raise GraphError(
