@@ -1,8 +1,7 @@
 """Adopters: the kinds of objects that are graphs, how to recognise them, and how to open them.
 
-To accept another kind, write a function that takes an object and the name of its weights (None for
-weight 1 on every edge) and returns an `EdgeList` or an `EdgeSource`. Then add it to `ADOPTERS`.
-Classes of libraries are recognised by their names, so no library is imported for that.
+To accept another kind, add an `Adopter` to `ADOPTERS`. Classes of libraries are recognised by their
+names, so no library is imported for that.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ class Adopter(NamedTuple):
 
     #: Returns whether an object is of this kind.
     recognises: Callable[[Any], bool]
-    #: Takes an object and the name of its weights; returns the graph.
+    #: Takes an object and the name of its weights, or None for weight 1 on every edge; returns the
+    #: graph.
     opens: Callable[[Any, Any], Graph]
     #: Whether the graph is an `EdgeSource`.
     is_streamed: bool = False
@@ -46,16 +46,14 @@ class Adopter(NamedTuple):
 
 def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
     """Open an object as a graph, by the first adopter that recognises it."""
-    for adopter in ADOPTERS:
-        if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
-            if callable(weight) and adopter.opens is not from_networkx:
-                break
-            return adopter.opens(graph, weight)
-    if callable(weight):
+    if callable(weight) and not is_instance(graph, "networkx.Graph"):
         raise OptionError(
             f"weight may be a function only for a networkx graph, not for a "
             f"{type(graph).__name__}; compute the weights and pass them as a column"
         )
+    for adopter in ADOPTERS:
+        if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
+            return adopter.opens(graph, weight)
     raise _unknown(graph)
 
 
@@ -259,7 +257,7 @@ _LIBRARIES = (
     Adopter(is_table, _from_table),
 )
 
-#: In the order in which they are asked.
+#: Tried in this order.
 ADOPTERS = (
     Adopter(_are_arrays, _from_columns),
     Adopter(lambda graph: isinstance(graph, EdgeList), _from_edge_list),

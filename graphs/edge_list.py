@@ -71,7 +71,7 @@ class EdgeList:
     ) -> None:
         if num_vertices is None and names is not None:
             num_vertices = len(names)
-        u, v, weight, num_vertices, unsigned = checked(u, v, weight, num_vertices)
+        u, v, weight, num_vertices, unsigned = check_columns(u, v, weight, num_vertices)
         _check_names(names, num_vertices)
         # A frozen dataclass refuses assignment.
         known = {"num_vertices": num_vertices, "names": names, "unsigned": unsigned}
@@ -110,7 +110,7 @@ class EdgeList:
         """
         _check_names(self.names, num_vertices)
         if (count := checked_num_vertices(num_vertices)) < self.num_vertices:
-            checked(self.u, self.v, self.weight, count)
+            check_columns(self.u, self.v, self.weight, count)
         return self.replaced(num_vertices=count, counted_in="")
 
     def replaced(self, **attributes: Any) -> EdgeList:
@@ -140,7 +140,7 @@ def unchecked(
     return graph
 
 
-def checked(
+def check_columns(
     u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int, bool]:
     """Check columns as `EdgeList` does; messages count edges from `first_id`.

@@ -23,7 +23,7 @@ from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
 from ..runtime.sizes import sizes
 from ..runtime.team import in_shares
-from .edge_list import Columns, EdgeList, checked, join_ids, ones, renumbered
+from .edge_list import Columns, EdgeList, check_columns, join_ids, ones, renumbered
 from .file_checks import digest
 from .generate.tiles import Tile
 from .names.vertex_names import VertexNames
@@ -410,18 +410,18 @@ class EdgeSource:
         """
         u, v, weight = read()
         file, row = segment.origin
-        number = row + first - start if file else first  # messages count the rows of a file
+        edge = row + first - start if file else first  # messages count the rows of a file
         if self.unweighted or weight is None:
             weight = ones(u)
         try:
             if self.first_vertex:
-                u = renumbered("u", u, self.first_vertex, number)
-                v = renumbered("v", v, self.first_vertex, number)
+                u = renumbered("u", u, self.first_vertex, edge)
+                v = renumbered("v", v, self.first_vertex, edge)
             num_vertices = self.num_vertices or 0
             # Chunks with checksums were checked by an earlier scan; later scans compare these.
             if not self.is_checked and not segment.checksums:
-                u, v, weight, num_vertices, _ = checked(u, v, weight, self.num_vertices, number)
-            check_dtype(number, weight.dtype, self.weight_dtype)
+                u, v, weight, num_vertices, _ = check_columns(u, v, weight, self.num_vertices, edge)
+            check_dtype(edge, weight.dtype, self.weight_dtype)
         except GraphError as error:
             if not file:
                 raise

@@ -70,9 +70,9 @@ def number_graph(
         ]
         if (stored := load_numbered(folder, identity, spill)) is not None:
             return stored
-        done = None if memory is None else count_divided_pairs(folder, identity, spill)
-        if memory is not None and done is not None:
-            return number_beyond_memory(pairs(done), memory, folder, identity, spill)
+        num_divided = None if memory is None else count_divided_pairs(folder, identity, spill)
+        if memory is not None and num_divided is not None:
+            return number_beyond_memory(pairs(num_divided), memory, folder, identity, spill)
     tables = pairs()
     loaded, size = deque[Any](), 0
     for table in tables:
