@@ -152,10 +152,10 @@ def check_columns(
     if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
         raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
     if not type(u) is type(v) is type(weight):
-        places = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
+        devices = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
         message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
-        if len(set(places)) > 1:
-            raise GraphError(message.format(*places))
+        if len(set(devices)) > 1:
+            raise GraphError(message.format(*devices))
     if not len(u) == len(v) == len(weight):
         raise GraphError(
             f"columns differ in length: u has {len(u)}, v has {len(v)}, "
@@ -197,7 +197,7 @@ def ones(column: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def are_ones(weight: Any) -> bool:
-    """Return whether weights are those of `ones`, so the graph has none of its own."""
+    """Return whether weights are None or those of `ones`: then the graph has no weights."""
     return weight is None or weight.strides == (0,)
 
 
@@ -292,10 +292,9 @@ def renumbered(name: str, values: Any, first_vertex: int, first_edge: int) -> ND
     """Subtract the number of the first vertex from ids; messages count edges from `first_edge`."""
     ids = _checked_ids(name, values)
     if (is_less := ids < first_vertex).any():
-        place = int(is_less.argmax())
+        edge = int(is_less.argmax())
         raise GraphError(
-            f"edge {first_edge + place}: vertex id {ids[place]} is less than "
-            f"first_id={first_vertex}"
+            f"edge {first_edge + edge}: vertex id {ids[edge]} is less than first_id={first_vertex}"
         )
     return ids - first_vertex
 

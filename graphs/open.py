@@ -117,8 +117,10 @@ def open_graph(
         if columns is not None or first_id:
             message = "columns= and first_id= are for numbers of vertices, ends= for names"
             raise OptionError(message)
-        options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
-        options |= {"encoding": encoding, "format": format, "workers": workers}
+        if num_vertices is not None:
+            raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
+        options: Any = {"encoding": encoding, "format": format, "workers": workers}
+        options |= {"memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     wanted = wanted_columns(columns, weight)

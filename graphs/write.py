@@ -67,8 +67,8 @@ def write_columns(
 
     A path without a suffix, or with a trailing slash, is a folder of `.npy` files. Columns of names
     are a `pyarrow.Array`. `.gr`, `.mtx` and `.geojson` need the number of vertices, and `.geojson`
-    the `coordinates`: degrees east and north of each vertex. `identity` is that of the graph of a
-    forest, as JSON types.
+    the `coordinates`: degrees east and north of each vertex. `identity`, a JSON object, identifies
+    the graph of a forest.
     """
     dtypes = {
         name: values.dtype if hasattr(values, "dtype") else values.type

@@ -36,7 +36,6 @@ def number_graph(
     *,
     encoding: str | None = None,
     format: str | None = None,  # noqa: A002
-    num_vertices: int | None = None,
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     spill: Spill = Spill(),  # noqa: B008  # immutable
@@ -44,15 +43,13 @@ def number_graph(
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
-    Without `ends`, the columns have their usual names. The graph is a source if the pairs need more
-    than `memory` bytes: DuckDB then numbers them on disk. The folder `checkpoint` keeps numbered
-    pairs that come from files. `num_vertices` must be None. If the scheduler of a cluster is given,
-    its `workers` number the pairs that Dask computes.
+    Without `ends`, the columns have their default names. If the pairs need more than `memory`
+    bytes, DuckDB numbers them on disk, and the graph is a source. The folder `checkpoint` keeps
+    numbered pairs that come from files. If `workers`, the scheduler of a cluster, are given, they
+    number the pairs that Dask computes.
     """
     if ends is not None:
         _check_ends(ends)
-    if num_vertices is not None:
-        raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
     if workers is not None and is_dask(graph):
         return number_on_workers(graph, ends, weight, workers)
     pairs = partial(named_pairs, graph, ends, weight, format, encoding)

@@ -17,7 +17,7 @@ from .url import Place, Url, place_of
 #: Columns that folders called ``name=value`` state, with their values; a missing value is None.
 Keys = tuple[tuple[str, int | float | str | None], ...]
 
-#: Folders of table formats that also contain files of deleted rows.
+#: Folders of table formats, which keep the files of earlier versions.
 _TABLES = {
     "_delta_log": "a Delta table; pass DeltaTable(path).to_pyarrow_dataset()",
     ".hoodie": "a Hudi table; pass an Arrow table of its reader",
