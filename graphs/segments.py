@@ -30,7 +30,8 @@ from .places.url import Place
 #: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]
 
-#: Lanes of a checksum. Their sums fit in the cache, and rows rarely have a multiple of this size.
+#: Number of lanes of a checksum. Their sums fit in the cache. The number is a prime, so the period
+#: of repetitive columns is rarely a multiple of it.
 _LANES = 1021
 
 
@@ -199,7 +200,7 @@ class Sequential(Segment):
     stop: int | None = None
     #: Whether the edges are loaded block by block or chunk by chunk, not all at once.
     is_in_blocks = False
-    #: If the number of edges is unknown, an upper bound on those that are loaded at once.
+    #: An upper bound on the number of edges, if it is unknown and all are loaded at once.
     most_edges = 0
     is_direct = False
 
@@ -343,7 +344,7 @@ class Delayed(Chunks):
 
 @dataclass(frozen=True)
 class File(Sequential):
-    """A file that each scan reads again from its beginning; nothing reads it before."""
+    """A file that each scan reads from its beginning."""
 
     path: Place
     #: The name of its format.

@@ -1,8 +1,8 @@
-"""The edge source: a graph that is read block by block, in each scan again.
+"""The edge source: a graph that each scan reads block by block.
 
 Every graph is an `EdgeList`, which keeps all edges in memory, or an `EdgeSource`. A source reads
-its edges from segments: files, iterables of chunks, or arrays in memory. Edge ids are consecutive
-through all segments in order.
+its edges from segments: files, iterables of chunks, or arrays in memory. Edge ids are consecutive,
+in the order of the segments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .segments import ArraySegment, Chunks, Segment, Sequential, checksum
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 #: Arrays of indices over the vertices that any algorithm needs at once.
 _VERTEX_ARRAYS = 10
-#: From this number of vertices on, those without edges take much memory.
+#: From this number of vertices on, many vertices without edges cause a warning.
 _MANY_VERTICES = 10**7
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -47,12 +47,12 @@ class EdgeSource:
     ----------
     segments : sequence of Segment
     num_vertices : int, optional
-        Number of vertices. If None, `with_sizes` uses the largest id plus one, or the largest
-        number that a chunk states if this is larger.
+        Number of vertices. If None, `with_sizes` computes it from the largest id and the numbers
+        that segments state.
     first_id : int
         Id of the first edge; the ids are consecutive.
     first_vertex : int
-        The number of vertex 0 in the segments, which is subtracted from all ends.
+        The id of the first vertex in the segments; it is subtracted from all ends.
     unweighted : bool
         Whether to ignore the weights and give every edge the integer weight 1.
     is_checked : bool
@@ -61,7 +61,7 @@ class EdgeSource:
         Dtype of the weights, set by `with_sizes`. All weights must share one dtype, because keys of
         different dtypes cannot be compared.
     least_vertices : int
-        Lower bound on the number of vertices, for inputs of which only some state a number.
+        Lower bound on the number of vertices: the largest number that a file states.
     names : VertexNames, optional
         The name of each vertex.
     removed : int64 array, optional
@@ -290,7 +290,7 @@ class EdgeSource:
         return _read_only(u), _read_only(v), _read_only(weight)
 
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
-        """Return one of `shares` shares of a sample: weights of thousands of edges, spread evenly.
+        """Return the weights of edges at evenly spaced offsets: a sample, divided by `shares`.
 
         The sample is empty if `shares` is 0, or if computing it needs a scan.
         """
@@ -313,8 +313,8 @@ class EdgeSource:
     def check_vertices(self, negligible: int = 10**9, available: int | None = None) -> None:
         """Check that memory can hold arrays over the vertices, before any is made.
 
-        `available` are the bytes of memory, by default those of the system. Fewer bytes than
-        `negligible` are not compared with it.
+        `available` is the memory in bytes, by default that of the system. If the arrays need fewer
+        bytes than `negligible`, there is no check.
         """
         count = self.num_vertices or 0
         needed = count * _VERTEX_ARRAYS * (4 if count <= 2**31 else 8)
@@ -378,7 +378,7 @@ class EdgeSource:
     def take_blocks(
         self, edge_ids: NDArray[np.int64], least: int = 1
     ) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Yield what `take` returns in blocks, of which all but the last have `least` edges."""
+        """Yield the columns of `take` in blocks of at least `least` edges, except for the last."""
         start, stop, sorted_ids = 0, 0, host_array(edge_ids)
         taken: list[tuple[NDArray[Any], ...]] = []  # of edge_ids[start:stop]
         for first, count, read in self.blocks():

@@ -92,9 +92,9 @@ def is_table(value: Any) -> bool:
 
 
 def is_lazy(value: Any) -> bool:
-    """Return whether the rows of a table are read or computed whenever they are iterated over."""
-    is_whole = isinstance(value, Mapping) or is_instance(value, *_IN_MEMORY)
-    return is_table(value) and not is_whole
+    """Return whether a value is a table that reads or computes its rows in each iteration."""
+    is_in_memory = isinstance(value, Mapping) or is_instance(value, *_IN_MEMORY)
+    return is_table(value) and not is_in_memory
 
 
 def is_read_once(table: Any) -> bool:

@@ -117,8 +117,8 @@ def _as_structs(fields: Sequence[str], columns: Sequence[Any]) -> Any:
 def common_type(types: Sequence[Any]) -> Any:
     """Return the Arrow type that represents the names of all columns."""
     if any(map(kinds.is_struct, types)):
-        columns = zip(*types, strict=True)  # the fields of each column, one for each type
-        return pa.struct([(each[0].name, common_type([f.type for f in each])) for each in columns])
+        fields = zip(*types, strict=True)  # each field, in all types
+        return pa.struct([(each[0].name, common_type([f.type for f in each])) for each in fields])
     integers = [kinds.is_integer(kind) for kind in types]
     if any(integers) and not all(integers):
         found = "both" if integers[0] == integers[-1] else f"{types[0]} and {types[-1]}"

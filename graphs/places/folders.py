@@ -37,10 +37,10 @@ class Part(NamedTuple):
 
 
 def expanded(places: Iterable[Place]) -> list[Part]:
-    """Return the parts of a graph: places in order, with folders and patterns expanded.
+    """Return the files of a graph: `places` in order, with folders and patterns expanded.
 
-    Folders contain files at any depth. Their order is natural, by path: `part.2` is before
-    `part.10`. Names that start with a dot or an underscore are skipped.
+    Folders contain files at any depth. The order of these files is natural, by path: `part.2` is
+    before `part.10`. Names that start with a dot or an underscore are skipped.
     """
     parts: list[Part] = []
     for place in places:
@@ -95,25 +95,25 @@ def _files(place: Place) -> list[Place]:
         place.files() if isinstance(place, Url) else _walk(place)
     )
     folders = {name for file in inside for name in _below(place, file)[:-1]}
-    for name, table in _TABLES.items():
+    for name, advice in _TABLES.items():
         if name in folders:
-            raise FileFormatError(f"{place}: is {table}")
+            raise FileFormatError(f"{place}: is {advice}")
     # Libraries write empty text files for partitions without rows.
-    kept = [
+    files = [
         file
         for file, size in inside.items()
         if not _is_skipped(_below(place, file)) and (size != 0 or suffix_of(file) in _NEVER_EMPTY)
     ]
-    columns = {file.parent for file in kept if file.suffix == ".npy" or file.name == "n.txt"}
+    columns = {file.parent for file in files if file.suffix == ".npy" or file.name == "n.txt"}
     if place in columns:
         return [place]
-    others = [file for file in kept if file.parent not in columns]
-    kinds = {suffix_of(file) for file in others} | ({".npy"} if columns else set())
-    if not kinds:
+    others = [file for file in files if file.parent not in columns]
+    suffixes = {suffix_of(file) for file in others} | ({".npy"} if columns else set())
+    if not suffixes:
         message = "the folder has no columns u.npy and v.npy, and no files such as .parquet"
         raise FileFormatError(f"{place}: {message}")
-    if len(kinds) > 1:
-        shown = ", ".join(sorted(kind or "no suffix" for kind in kinds))
+    if len(suffixes) > 1:
+        shown = ", ".join(sorted(suffix or "no suffix" for suffix in suffixes))
         message = f"files of several kinds ({shown}); pass a pattern such as {place}/**/*.parquet"
         raise FileFormatError(f"{place}: {message}")
     return _in_order(place, [*columns, *others])
