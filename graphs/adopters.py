@@ -54,7 +54,7 @@ def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
     for adopter in ADOPTERS:
         if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
             return adopter.opens(graph, weight)
-    raise _unknown(graph)
+    raise _unknown_graph(graph)
 
 
 def has_nodes(graph: Any) -> bool:
@@ -62,7 +62,7 @@ def has_nodes(graph: Any) -> bool:
     return is_instance(graph, "networkx.Graph", "igraph.Graph")
 
 
-def _unknown(graph: Any) -> GraphError:
+def _unknown_graph(graph: Any) -> GraphError:
     message = (
         "expected a graph: an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a "
         "list of paths, a scipy sparse matrix, a networkx or igraph graph, or a table of pandas, "
@@ -76,7 +76,7 @@ def _unknown(graph: Any) -> GraphError:
         )
     elif hasattr(graph, "read"):
         message += ", an open file; pass its path or URL"
-    elif _IS_BAG(graph):
+    elif is_instance(graph, "dask.Bag"):
         message += (
             ", a bag; if its items are edges, pass bag.map_partitions(lambda edges: "
             "tuple(zip(*edges))).to_delayed()"
@@ -87,12 +87,9 @@ def _unknown(graph: Any) -> GraphError:
 # Graphs in memory.
 
 
-def _is(*names: str) -> Callable[[Any], bool]:
-    """Return a function that recognises instances of classes by the names of their classes."""
+def _has_class(*names: str) -> Callable[[Any], bool]:
+    """Return a function that recognises instances of classes by the names of the classes."""
     return lambda graph: is_instance(graph, *names)
-
-
-_IS_BAG = _is("dask.Bag")
 
 
 def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
@@ -115,7 +112,7 @@ def _from_sequence(items: Any, weight: str | None) -> EdgeList:
     if isinstance(items, list):
         _check_list(items)
     if len(items) not in (2, 3):
-        raise _unknown(items)
+        raise _unknown_graph(items)
     return _from_columns(items, weight)
 
 
@@ -201,8 +198,8 @@ def _open_rows(rows: tuple[ColumnNames, Any], name: str) -> ArraySegment:
 
 
 def _from_dask(graph: Any, weight: str | None) -> EdgeSource:
-    opens = partial(_open_chunk, weight=weight)
-    return EdgeSource(tuple(Delayed(chunk, opens, name) for chunk, name in dask_chunks(graph)))
+    convert = partial(_open_chunk, weight=weight)
+    return EdgeSource(tuple(Delayed(chunk, convert, name) for chunk, name in dask_chunks(graph)))
 
 
 def _are_chunks(graph: Any) -> bool:
@@ -217,7 +214,7 @@ def _is_chunk(item: Any) -> bool:
 
 
 def _is_iterable(graph: Any) -> bool:
-    is_other = isinstance(graph, Mapping | list | tuple) or _IS_BAG(graph)
+    is_other = isinstance(graph, Mapping | list | tuple) or is_instance(graph, "dask.Bag")
     is_other |= hasattr(graph, "__array__") or hasattr(graph, "read")
     return isinstance(graph, Iterable) and not is_other
 
@@ -250,9 +247,9 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
 
 #: Graphs and tables of libraries. A chunk may also be one of these.
 _LIBRARIES = (
-    Adopter(_is("scipy.sparray", "scipy.spmatrix"), _from_scipy),
-    Adopter(_is("networkx.Graph"), from_networkx),
-    Adopter(_is("igraph.Graph"), _from_igraph),
+    Adopter(_has_class("scipy.sparray", "scipy.spmatrix"), _from_scipy),
+    Adopter(_has_class("networkx.Graph"), from_networkx),
+    Adopter(_has_class("igraph.Graph"), _from_igraph),
     Adopter(lambda graph: isinstance(graph, Mapping), _from_mapping),
     Adopter(is_table, _from_table),
 )

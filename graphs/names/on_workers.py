@@ -14,7 +14,7 @@ reach the caller:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -36,7 +36,6 @@ from .vertex_names import VertexNames
 _MAX_PARTS = 16
 #: Odd factors of the hash.
 _FACTOR, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-_ONE = np.uint64(1)
 
 
 def number_on_workers(
@@ -45,9 +44,8 @@ def number_on_workers(
     """Return a graph that Dask computes as a source; columns and names stay on the workers."""
     chunks = [chunk for chunk, _ in dask_chunks(graph)]
     count, num_parts = len(chunks), min(scheduler.workers, _MAX_PARTS)
-    positions, parts = range(count), range(num_parts)
 
-    def submit(name: str, calls: Sequence[Sequence[Any]]) -> list[Any]:
+    def submit(name: str, calls: Iterable[Sequence[Any]]) -> list[Any]:
         """Submit calls, each a function and handles; return a handle for the result of each."""
         return [
             scheduler.submit(function, *handles, key=f"{name}-{at}")
@@ -55,46 +53,40 @@ def number_on_workers(
         ]
 
     def items(name: str, handles: Sequence[Any], indices: range) -> list[list[Any]]:
-        """Return a handle for each item of each result."""
+        """Return for each index the handles of this item of all results."""
         return [
-            [scheduler.submit(itemgetter(i), handle, key=f"{name}-{at}-{i}") for i in indices]
-            for at, handle in enumerate(handles)
+            submit(f"{name}-{index}", ((itemgetter(index), handle) for handle in handles))
+            for index in indices
         ]
 
     divide = partial(_divide, ends=ends, weight=weight, num_parts=num_parts)
-    divided = submit(
-        "divide", [(partial(divide, at), scheduler.compute(chunks[at])) for at in positions]
-    )
+    calls = ((partial(divide, at), scheduler.compute(chunk)) for at, chunk in enumerate(chunks))
+    divided = submit("divide", calls)
     names = items("names", divided, range(1, num_parts + 1))
-    matched = submit("match", [(_match, *(row[part] for row in names)) for part in parts])
+    matched = submit("match", ((_match, *of_part) for of_part in names))
     marks = items("marks", matched, range(count, 2 * count))
-    counted = submit(
-        "count", [(_count, divided[at], *(row[at] for row in marks)) for at in positions]
-    )
-    sizes = items("sizes", counted, range(1, 3))
-    facts = scheduler.gather([handle for row in sizes for handle in row])
-    counts, types = facts[0::2], [name_type for name_type in facts[1::2] if name_type is not None]
+    rows = zip(divided, marks, strict=True)
+    counted = submit("count", ((_count, chunk, *of_chunk) for chunk, of_chunk in rows))
+    counts, types = map(scheduler.gather, items("sizes", counted, range(1, 3)))
     *firsts, num_vertices = np.cumsum([0, *counts]).tolist()
-    assigned = submit(
-        "assign", [(partial(_assign, firsts[at]), divided[at], counted[at]) for at in positions]
-    )
-    assigned_by_part = items("numbers", assigned, parts)
-    found = submit(
-        "look_up",
-        [(_look_up, matched[part], *(row[part] for row in assigned_by_part)) for part in parts],
-    )
-    numbers = items("found", found, positions)
+    assign = (partial(_assign, first) for first in firsts)
+    assigned = submit("assign", zip(assign, divided, counted, strict=True))
+    new_numbers = items("new_numbers", assigned, range(num_parts))
+    rows = zip(matched, new_numbers, strict=True)
+    looked_up = submit("look_up", ((_look_up, part, *of_part) for part, of_part in rows))
+    numbers = items("numbers", looked_up, range(count))
     number = partial(_number, dtype=np.dtype(np.int32 if num_vertices < 2**31 else np.int64))
-    columns = submit(
-        "number", [(number, divided[at], *(row[at] for row in numbers)) for at in positions]
-    )
+    rows = zip(divided, numbers, strict=True)
+    columns = submit("number", ((number, chunk, *of_chunk) for chunk, of_chunk in rows))
     scheduler.gather([])  # waits for all tasks, so errors are raised here
     segments = tuple(
         Delayed(scheduler.keep(handle), label=str(at)) for at, handle in enumerate(columns)
     )
-    stored = [scheduler.keep(row[0]) for row in items("new_names", counted, range(3, 4))]
-    name_type = common_type(types) if types else pa.string()
-    return EdgeSource(segments, num_vertices, names=RemoteNames(stored, num_vertices, name_type))
+    (new_names,) = items("new_names", counted, range(3, 4))
+    known_types = [name_type for name_type in types if name_type is not None]
+    name_type = common_type(known_types) if known_types else pa.string()
+    futures = [scheduler.keep(handle) for handle in new_names]
+    return EdgeSource(segments, num_vertices, names=RemoteNames(futures, num_vertices, name_type))
 
 
 class RemoteNames(VertexNames):
@@ -205,7 +197,7 @@ def _hashed(names: Any) -> NDArray[np.uint64]:
         lengths, ends = np.diff(ends), ends - ends[0]
         powers = np.multiply.accumulate(np.full(lengths.max(initial=0), _FACTOR))
         position = np.arange(len(letters)) - np.repeat(ends[:-1], lengths)
-        terms = (letters + _ONE) * powers[position]
+        terms = (letters + np.uint64(1)) * powers[position]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms)])
         hashed = np.diff(sums[ends])
     return hashed
