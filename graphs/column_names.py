@@ -13,14 +13,14 @@ END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 
 #: A column: its name, or its position from 0.
 Column = str | int
-#: The column of the weights or None; or a tuple of the columns of both ends and of this.
+#: The column of the weights, or None; or a tuple of the columns of both ends and the weights.
 Weight = Column | None | tuple[Column | None, ...]
 
 
 class ColumnNames(NamedTuple):
     """Names of the columns of a graph. The weight None stands for integer 1 on every edge.
 
-    If the name of a vertex is in several columns, an end is a tuple of them.
+    If the names of vertices are in several columns, an end is the tuple of these columns.
     """
 
     u: Any
@@ -44,18 +44,18 @@ class Chooser:
     weight: Column | None
     ends: Sequence[Any] | None
     #: Whether the tables so far have weights: empty, {True} or {False}.
-    _known: set[bool] = field(default_factory=set, init=False, repr=False)
+    _have_weights: set[bool] = field(default_factory=set, init=False, repr=False)
 
     @property
     def is_by_position(self) -> bool:
-        """Whether an end is a position, so text has no line of names."""
+        """Whether an end is a position; then text has no header."""
         return any(isinstance(part, int) for part in columns_in(self.ends))
 
     def __call__(self, names: Sequence[str]) -> ColumnNames:
-        """Choose among the names of all columns; either all tables have weights, or none."""
+        """Choose among the names of all columns; check that all tables have weights, or none."""
         chosen = choose_columns(names, self.weight, self.ends)
-        self._known.add(chosen.weight is not None)
-        if len(self._known) > 1:
+        self._have_weights.add(chosen.weight is not None)
+        if len(self._have_weights) > 1:
             found = "no column" if chosen.weight is None else "a column"
             raise GraphError(f"has {found} of weights, unlike earlier tables of the graph")
         return chosen

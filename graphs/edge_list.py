@@ -52,7 +52,7 @@ class EdgeList:
     v: NDArray[Any]
     weight: NDArray[Any]
     num_vertices: int
-    names: VertexNames | None
+    names: VertexNames | None = None
     #: The files that the edges were read from, with their numbers of edges; for error messages.
     files: tuple[tuple[str, int], ...] = ()
     #: The file that determined `num_vertices`, or "" if the caller passed it.
@@ -74,8 +74,8 @@ class EdgeList:
         u, v, weight, num_vertices, unsigned = check_columns(u, v, weight, num_vertices)
         _check_names(names, num_vertices)
         # A frozen dataclass refuses assignment.
-        known = {"num_vertices": num_vertices, "names": names, "unsigned": unsigned}
-        self.__dict__.update(u=u, v=v, weight=weight, **known)
+        self.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices)
+        self.__dict__.update(names=names, unsigned=unsigned)
 
     @property
     def num_edges(self) -> int:
@@ -135,8 +135,7 @@ def unchecked(
 ) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    known = {"num_vertices": num_vertices, "names": None, "unsigned": unsigned}
-    graph.__dict__.update(u=u, v=v, weight=weight, **known)
+    graph.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, unsigned=unsigned)
     return graph
 
 
@@ -308,10 +307,10 @@ def checked_num_vertices(given: Any) -> int:
 
 
 def _checked_num_vertices(
-    u: NDArray[Any], v: NDArray[Any], found: Survey, given: int | None, first_id: int
+    u: NDArray[Any], v: NDArray[Any], extent: Survey, given: int | None, first_id: int
 ) -> int:
-    largest = max(found.u, found.v)
-    for name, ids, top in (("u", u, found.u), ("v", v, found.v)):
+    largest = max(extent.u, extent.v)
+    for name, ids, top in (("u", u, extent.u), ("v", v, extent.v)):
         if top > np.iinfo(ids.dtype).max:  # a negative id, viewed as unsigned
             edge = int((ids < 0).argmax())
             raise GraphError(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..errors import FileFormatError, OptionError
 from .places.url import Place, Url
 
-#: A file may expand to this size, and in addition to this factor of its size, when it is read.
+#: A file may expand to this size, plus this factor times its size, when it is read.
 _FREE_SIZE, _GROWTH = 2**22, 64
 #: A fingerprint samples this number of bytes at this number of offsets.
 _SAMPLE_BYTES, _SAMPLES = 4096, 64

@@ -99,7 +99,7 @@ def replacing(path: AnyPath) -> Iterator[Path]:
     target = Path(path)
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
-            draft = Path(folder) / "draft"  # inside, it gets ordinary permissions
+            draft = Path(folder) / "draft"  # its permissions are ordinary, unlike the folder's
             try:
                 yield draft
             except OSError as error:

@@ -214,7 +214,7 @@ def _divide(
 
 
 def _of_one_type(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
-    """Yield pairs with the types of the first pairs, which `state` keeps for a later run."""
+    """Convert pairs to the types of the first pairs, which `state` keeps for a later run."""
     first = sum(state["rows"])
     for table in pairs:
         left, right, *weight = table.columns
