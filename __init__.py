@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .graphs.formats.text.coordinates import read_coordinates
     from .graphs.generate.grids import grid
     from .graphs.generate.points import points
-    from .graphs.read import read
+    from .graphs.open import read
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
     from .pipeline.pipeline import Pipeline
@@ -67,7 +67,7 @@ _MODULES = {
     "graphs.formats.text.coordinates": ("read_coordinates",),
     "graphs.generate.grids": ("grid",),
     "graphs.generate.points": ("points",),
-    "graphs.read": ("read",),
+    "graphs.open": ("read",),
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),
     "pipeline.pipeline": ("Pipeline",),

@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest
-from .graphs.disjoint_union import batches, disjoint_union, small_graphs
+from .graphs.disjoint_union import batches, disjoint_union, small_graph
 from .graphs.edge_list import EdgeList
 from .pipeline.catalogue.names import alternatives
 from .pipeline.engine import run
@@ -214,7 +214,8 @@ def minimum_spanning_forests(
     forests: list[Forest] = []
     is_auto = algorithm == "auto"
     for batch in batches(graphs) if is_auto else ([graph] for graph in graphs):
-        together = _solve_together(small_graphs(batch, weight), solve) if is_auto else [None]
+        small = [small_graph(graph, weight) for graph in batch] if is_auto else [None]
+        together = _solve_together(small, solve)
         for graph, forest in zip(batch, together, strict=True):
             with _naming(len(forests)):
                 forests.append(solve(graph) if forest is None else forest)

@@ -55,7 +55,7 @@ def rivals(path: Path) -> dict[str, Callable[[], Any]]:
     """Return the readers of a file, by library."""
     from pyarrow import parquet
 
-    from mstflow.graphs.read import read
+    from mstflow.graphs.open import read
 
     found: dict[str, Callable[[], Any]] = {"mstflow": lambda: read(path)}
     if path.suffix == ".parquet":

@@ -161,7 +161,7 @@ def _simple(graph: Graph) -> Graph:
 
 def _read(path: Path) -> Graph:
     """Read a graph file, with ids as int32."""
-    from mstflow.graphs.read import read
+    from mstflow.graphs.open import read
 
     graph = read(path)
     u, v = graph.u.astype(np.int32, copy=False), graph.v.astype(np.int32, copy=False)

@@ -1,14 +1,14 @@
 """Adopters: the kinds of objects that are graphs, how to recognise them, and how to open them.
 
-To accept another kind, write a function that takes an object and the name of its weights (None for
-weight 1 on every edge) and returns an `EdgeList` or an `EdgeSource`. Then add it to `ADOPTERS`.
-Classes of libraries are recognised by their names, so no library is imported for that.
+To accept another kind, add an `Adopter` to `ADOPTERS`. Classes of libraries are recognised by their
+names, so no library is imported for that.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import GraphError, OptionError
 from ..runtime.device import refuse_device
 from .column_names import ColumnNames, Weight, choose_columns
-from .edge_list import EdgeList, check_weight, chosen_weight, of_columns
+from .edge_list import EdgeList, check_weight, chosen_weight
 from .libraries import check_no_weights, is_instance
 from .libraries.arrow_tables import arrow_graph
 from .libraries.dask import COLUMNS_OF_A_MATRIX, dask_chunks, is_dask
@@ -37,7 +37,8 @@ class Adopter(NamedTuple):
 
     #: Returns whether an object is of this kind.
     recognises: Callable[[Any], bool]
-    #: Takes an object and the name of its weights; returns the graph.
+    #: Takes an object and the name of its weights, or None for weight 1 on every edge; returns the
+    #: graph.
     opens: Callable[[Any, Any], Graph]
     #: Whether the graph is an `EdgeSource`.
     is_streamed: bool = False
@@ -45,17 +46,15 @@ class Adopter(NamedTuple):
 
 def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
     """Open an object as a graph, by the first adopter that recognises it."""
-    for adopter in ADOPTERS:
-        if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
-            if callable(weight) and adopter.opens is not from_networkx:
-                break
-            return adopter.opens(graph, weight)
-    if callable(weight):
+    if callable(weight) and not is_instance(graph, "networkx.Graph"):
         raise OptionError(
             f"weight may be a function only for a networkx graph, not for a "
             f"{type(graph).__name__}; compute the weights and pass them as a column"
         )
-    raise _unknown(graph)
+    for adopter in ADOPTERS:
+        if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
+            return adopter.opens(graph, weight)
+    raise _unknown_graph(graph)
 
 
 def has_nodes(graph: Any) -> bool:
@@ -63,7 +62,7 @@ def has_nodes(graph: Any) -> bool:
     return is_instance(graph, "networkx.Graph", "igraph.Graph")
 
 
-def _unknown(graph: Any) -> GraphError:
+def _unknown_graph(graph: Any) -> GraphError:
     message = (
         "expected a graph: an EdgeList, a tuple of columns (u, v) or (u, v, weight), a path, a "
         "list of paths, a scipy sparse matrix, a networkx or igraph graph, or a table of pandas, "
@@ -77,7 +76,7 @@ def _unknown(graph: Any) -> GraphError:
         )
     elif hasattr(graph, "read"):
         message += ", an open file; pass its path or URL"
-    elif _IS_BAG(graph):
+    elif is_instance(graph, "dask.Bag"):
         message += (
             ", a bag; if its items are edges, pass bag.map_partitions(lambda edges: "
             "tuple(zip(*edges))).to_delayed()"
@@ -88,18 +87,14 @@ def _unknown(graph: Any) -> GraphError:
 # Graphs in memory.
 
 
-def _is(*names: str) -> Callable[[Any], bool]:
-    """Return a function that recognises instances of classes by the names of their classes."""
+def _has_class(*names: str) -> Callable[[Any], bool]:
+    """Return a function that recognises instances of classes by the names of the classes."""
     return lambda graph: is_instance(graph, *names)
 
 
-_IS_BAG = _is("dask.Bag")
-
-
 def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
-    if graph.unsigned:  # the caller may have changed the weights in place
-        graph = graph.replaced(unsigned=False)
-    return chosen_weight(graph, weight)
+    # The caller may have changed the weights in place.
+    return chosen_weight(graph.replaced(unsigned=False), weight)
 
 
 def _are_arrays(graph: Any) -> bool:
@@ -109,7 +104,7 @@ def _are_arrays(graph: Any) -> bool:
 
 def _from_columns(columns: Any, weight: str | None) -> EdgeList:
     check_weight(weight)
-    return of_columns(*(columns if weight else columns[:2]))
+    return EdgeList(*(columns if weight else columns[:2]))
 
 
 def _from_sequence(items: Any, weight: str | None) -> EdgeList:
@@ -117,7 +112,7 @@ def _from_sequence(items: Any, weight: str | None) -> EdgeList:
     if isinstance(items, list):
         _check_list(items)
     if len(items) not in (2, 3):
-        raise _unknown(items)
+        raise _unknown_graph(items)
     return _from_columns(items, weight)
 
 
@@ -167,13 +162,13 @@ def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
 
 
 def _from_mapping(columns: Any, weight: str | None) -> EdgeList:
-    return of_columns(*(columns[name] for name in choose_columns(list(columns), weight).present))
+    return EdgeList(*(columns[name] for name in choose_columns(list(columns), weight).present))
 
 
 def _from_table(table: Any, weight: Weight) -> EdgeList:
     blocks = list(tables(table, partial(choose_columns, weight=weight)))
     if not blocks:
-        return of_columns([], [])
+        return EdgeList([], [])
     names, _ = blocks[0]
     return arrow_graph(pa.concat_tables([block for _, block in blocks]), names)
 
@@ -183,7 +178,8 @@ def _from_table(table: Any, weight: Weight) -> EdgeList:
 
 def _from_source(source: EdgeSource, weight: str | None) -> EdgeSource:
     check_weight(weight, "a source")
-    return source
+    # The caller may have changed weights in memory.
+    return replace(source, unsigned=False) if source.is_in_memory else source
 
 
 def stream_table(table: Any, weight: Weight) -> EdgeSource:
@@ -202,8 +198,8 @@ def _open_rows(rows: tuple[ColumnNames, Any], name: str) -> ArraySegment:
 
 
 def _from_dask(graph: Any, weight: str | None) -> EdgeSource:
-    opens = partial(_open_chunk, weight=weight)
-    return EdgeSource(tuple(Delayed(chunk, opens, name) for chunk, name in dask_chunks(graph)))
+    convert = partial(_open_chunk, weight=weight)
+    return EdgeSource(tuple(Delayed(chunk, convert, name) for chunk, name in dask_chunks(graph)))
 
 
 def _are_chunks(graph: Any) -> bool:
@@ -218,7 +214,7 @@ def _is_chunk(item: Any) -> bool:
 
 
 def _is_iterable(graph: Any) -> bool:
-    is_other = isinstance(graph, Mapping | list | tuple) or _IS_BAG(graph)
+    is_other = isinstance(graph, Mapping | list | tuple) or is_instance(graph, "dask.Bag")
     is_other |= hasattr(graph, "__array__") or hasattr(graph, "read")
     return isinstance(graph, Iterable) and not is_other
 
@@ -251,14 +247,14 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
 
 #: Graphs and tables of libraries. A chunk may also be one of these.
 _LIBRARIES = (
-    Adopter(_is("scipy.sparray", "scipy.spmatrix"), _from_scipy),
-    Adopter(_is("networkx.Graph"), from_networkx),
-    Adopter(_is("igraph.Graph"), _from_igraph),
+    Adopter(_has_class("scipy.sparray", "scipy.spmatrix"), _from_scipy),
+    Adopter(_has_class("networkx.Graph"), from_networkx),
+    Adopter(_has_class("igraph.Graph"), _from_igraph),
     Adopter(lambda graph: isinstance(graph, Mapping), _from_mapping),
     Adopter(is_table, _from_table),
 )
 
-#: In the order in which they are asked.
+#: Tried in this order.
 ADOPTERS = (
     Adopter(_are_arrays, _from_columns),
     Adopter(lambda graph: isinstance(graph, EdgeList), _from_edge_list),

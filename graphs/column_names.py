@@ -13,14 +13,14 @@ END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 
 #: A column: its name, or its position from 0.
 Column = str | int
-#: The column of the weights or None; or a tuple of the columns of both ends and of this.
+#: The column of the weights, or None; or a tuple of the columns of both ends and the weights.
 Weight = Column | None | tuple[Column | None, ...]
 
 
 class ColumnNames(NamedTuple):
     """Names of the columns of a graph. The weight None stands for integer 1 on every edge.
 
-    If the name of a vertex is in several columns, an end is a tuple of them.
+    If the names of vertices are in several columns, an end is the tuple of these columns.
     """
 
     u: Any
@@ -34,7 +34,7 @@ class ColumnNames(NamedTuple):
 
 
 #: Finds the columns of a graph among the names of all columns of a table.
-Choose = Callable[["Sequence[str]"], ColumnNames]
+Choose = Callable[[Sequence[str]], ColumnNames]
 
 
 @dataclass(frozen=True)
@@ -43,38 +43,39 @@ class Chooser:
 
     weight: Column | None
     ends: Sequence[Any] | None
-    _known: set[bool] = field(default_factory=set, init=False, repr=False)
+    #: Whether the tables so far have weights: empty, {True} or {False}.
+    _have_weights: set[bool] = field(default_factory=set, init=False, repr=False)
 
     @property
     def is_by_position(self) -> bool:
-        """Whether an end is a position, so text has no line of names."""
+        """Whether an end is a position; then text has no header."""
         return any(isinstance(part, int) for part in columns_in(self.ends))
 
     def __call__(self, names: Sequence[str]) -> ColumnNames:
-        """Choose among the names of all columns; either all tables have weights, or none."""
+        """Choose among the names of all columns; check that all tables have weights, or none."""
         chosen = choose_columns(names, self.weight, self.ends)
-        self._known.add(chosen.weight is None)
-        if len(self._known) > 1:
-            which = "no column" if chosen.weight is None else "a column"
-            raise GraphError(f"has {which} of weights, unlike earlier tables of the graph")
+        self._have_weights.add(chosen.weight is not None)
+        if len(self._have_weights) > 1:
+            found = "no column" if chosen.weight is None else "a column"
+            raise GraphError(f"has {found} of weights, unlike earlier tables of the graph")
         return chosen
 
 
 def wanted_columns(columns: Any, weight: Any) -> Any:
-    """Return the argument `weight` of `choose_columns` for the arguments of a user."""
+    """Return the argument `weight` of `choose_columns` for the options `columns` and `weight`."""
     if columns is None:
         return weight
-    given = [columns] if isinstance(columns, str) else list(columns)
-    if len(given) not in (2, 3) or not all(isinstance(each, str | int) for each in given):
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    if len(wanted) not in (2, 3) or not all(isinstance(column, str | int) for column in wanted):
         raise OptionError(f"columns must be two or three names or positions, not {columns!r}")
-    if len(given) == 2:  # two positions are all that there is, unless weight= names another
-        are_positions = all(isinstance(each, int) for each in given)
-        given.append(None if weight == "weight" and are_positions else weight)
+    if len(wanted) == 2:  # with two positions, the graph has no weights unless weight= names them
+        are_positions = all(isinstance(column, int) for column in wanted)
+        wanted.append(None if weight == "weight" and are_positions else weight)
     elif weight != "weight":
         raise OptionError("columns= has the column of the weights; leave out weight=")
-    if len(set(given)) < 3:
+    if len(set(wanted)) < 3:
         raise OptionError(f"columns must be different columns, not {columns!r}")
-    return tuple(given)
+    return tuple(wanted)
 
 
 def choose_columns(

@@ -42,12 +42,20 @@ def _num_edges(graph: Any) -> int:
     return operator.length_hint(column, SMALL)
 
 
-def small_graphs(graphs: Sequence[Any], weight: str | None) -> Sequence[Any]:
-    """Return the graphs that one run may take together, each as an `EdgeList`; None for others.
+def small_graph(graph: Any, weight: str | None) -> EdgeList | None:
+    """Return a graph as an `EdgeList` if it may be in a union, otherwise None.
 
-    Files, streams, graphs on a GPU, large graphs and invalid graphs are omitted.
+    Files, streams, graphs on a GPU, large graphs and invalid graphs may not.
     """
-    return [_small_graph(graph, weight) for graph in graphs]
+    is_stream = hasattr(graph, "__arrow_c_stream__") and not hasattr(graph, "__len__")
+    if places_of(graph) or is_stream:  # a stream can be read only once
+        return None
+    try:
+        edges = edge_list(graph, None, weight)
+    except (MstflowError, MemoryError):
+        return None  # the run on this graph alone raises it again
+    is_small = max(edges.num_edges, edges.num_vertices) <= SMALL and not edges.is_on_device
+    return edges if is_small else None
 
 
 def disjoint_union(graphs: Sequence[EdgeList]) -> tuple[EdgeList, list[int]]:
@@ -64,15 +72,3 @@ def disjoint_union(graphs: Sequence[EdgeList]) -> tuple[EdgeList, list[int]]:
         np.add(graph.v, first, out=v[start:stop], dtype=np.int64, casting="unsafe")
     weight = np.concatenate([graph.weight for graph in graphs])
     return unchecked(u, v, weight, vertices[-1]), starts
-
-
-def _small_graph(graph: Any, weight: str | None) -> EdgeList | None:
-    is_stream = hasattr(graph, "__arrow_c_stream__") and not hasattr(graph, "__len__")
-    if places_of(graph) or is_stream:  # a stream can be read only once
-        return None
-    try:
-        edges = edge_list(graph, None, weight)
-    except (MstflowError, MemoryError):
-        return None  # the run on this graph alone raises it again
-    is_small = max(edges.num_edges, edges.num_vertices) <= SMALL and not edges.is_on_device
-    return edges if is_small else None

@@ -1,8 +1,4 @@
-"""The edge list: a graph whose three columns are in memory.
-
-An `EdgeList` keeps all edges in memory. An `EdgeSource` reads blocks of edges, from memory or from
-files. `EdgeSource.of` wraps an edge list as a source.
-"""
+"""The edge list: a graph whose three columns are in memory."""
 
 from __future__ import annotations
 
@@ -56,7 +52,7 @@ class EdgeList:
     v: NDArray[Any]
     weight: NDArray[Any]
     num_vertices: int
-    names: VertexNames | None
+    names: VertexNames | None = None
     #: The files that the edges were read from, with their numbers of edges; for error messages.
     files: tuple[tuple[str, int], ...] = ()
     #: The file that determined `num_vertices`, or "" if the caller passed it.
@@ -75,10 +71,11 @@ class EdgeList:
     ) -> None:
         if num_vertices is None and names is not None:
             num_vertices = len(names)
-        u, v, weight, num_vertices, _ = checked(u, v, weight, num_vertices)
-        check_names(names, num_vertices)
+        u, v, weight, num_vertices, unsigned = check_columns(u, v, weight, num_vertices)
+        _check_names(names, num_vertices)
         # A frozen dataclass refuses assignment.
-        self.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, names=names)
+        self.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices)
+        self.__dict__.update(names=names, unsigned=unsigned)
 
     @property
     def num_edges(self) -> int:
@@ -111,9 +108,9 @@ class EdgeList:
         GraphError
             If an id is not less than `num_vertices`, or the vertices have names. Names the edge.
         """
-        check_names(self.names, num_vertices)
+        _check_names(self.names, num_vertices)
         if (count := checked_num_vertices(num_vertices)) < self.num_vertices:
-            checked(self.u, self.v, self.weight, count)
+            check_columns(self.u, self.v, self.weight, count)
         return self.replaced(num_vertices=count, counted_in="")
 
     def replaced(self, **attributes: Any) -> EdgeList:
@@ -138,19 +135,11 @@ def unchecked(
 ) -> EdgeList:
     """Return the edge list of columns that are known to be valid, without checking them."""
     graph = object.__new__(EdgeList)
-    # A frozen dataclass refuses assignment.
-    known = {"num_vertices": num_vertices, "names": None, "unsigned": unsigned}
-    graph.__dict__.update(u=u, v=v, weight=weight, **known)
+    graph.__dict__.update(u=u, v=v, weight=weight, num_vertices=num_vertices, unsigned=unsigned)
     return graph
 
 
-def of_columns(u: Any, v: Any, weight: Any = None) -> EdgeList:
-    """Check columns that do not change during a run; return their edge list."""
-    u, v, weight, num_vertices, unsigned = checked(u, v, weight, None)
-    return unchecked(u, v, weight, num_vertices, unsigned=unsigned)
-
-
-def checked(
+def check_columns(
     u: Any, v: Any, weight: Any, num_vertices: int | None, first_id: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int, bool]:
     """Check columns as `EdgeList` does; messages count edges from `first_id`.
@@ -162,10 +151,10 @@ def checked(
     if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
         raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
     if not type(u) is type(v) is type(weight):
-        places = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
+        devices = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
         message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
-        if len(set(places)) > 1:
-            raise GraphError(message.format(*places))
+        if len(set(devices)) > 1:
+            raise GraphError(message.format(*devices))
     if not len(u) == len(v) == len(weight):
         raise GraphError(
             f"columns differ in length: u has {len(u)}, v has {len(v)}, "
@@ -178,7 +167,7 @@ def checked(
     return u, v, weight, count, not extent.may_be_signed
 
 
-def check_names(names: VertexNames | None, num_vertices: int) -> None:
+def _check_names(names: VertexNames | None, num_vertices: int) -> None:
     """Check that there is a name for each vertex, if there are names."""
     if names is not None and len(names) != num_vertices:
         raise GraphError(
@@ -207,7 +196,7 @@ def ones(column: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def are_ones(weight: Any) -> bool:
-    """Return whether weights are those of `ones`, so the graph has none of its own."""
+    """Return whether weights are None or those of `ones`: then the graph has no weights."""
     return weight is None or weight.strides == (0,)
 
 
@@ -302,10 +291,9 @@ def renumbered(name: str, values: Any, first_vertex: int, first_edge: int) -> ND
     """Subtract the number of the first vertex from ids; messages count edges from `first_edge`."""
     ids = _checked_ids(name, values)
     if (is_less := ids < first_vertex).any():
-        place = int(is_less.argmax())
+        edge = int(is_less.argmax())
         raise GraphError(
-            f"edge {first_edge + place}: vertex id {ids[place]} is less than "
-            f"first_id={first_vertex}"
+            f"edge {first_edge + edge}: vertex id {ids[edge]} is less than first_id={first_vertex}"
         )
     return ids - first_vertex
 
@@ -319,10 +307,10 @@ def checked_num_vertices(given: Any) -> int:
 
 
 def _checked_num_vertices(
-    u: NDArray[Any], v: NDArray[Any], found: Survey, given: int | None, first_id: int
+    u: NDArray[Any], v: NDArray[Any], extent: Survey, given: int | None, first_id: int
 ) -> int:
-    largest = max(found.u, found.v)
-    for name, ids, top in (("u", u, found.u), ("v", v, found.v)):
+    largest = max(extent.u, extent.v)
+    for name, ids, top in (("u", u, extent.u), ("v", v, extent.v)):
         if top > np.iinfo(ids.dtype).max:  # a negative id, viewed as unsigned
             edge = int((ids < 0).argmax())
             raise GraphError(

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from ..errors import FileFormatError, OptionError
 from .places.url import Place, Url
 
-#: When it is read, a file may expand to this size, and to this size for each of its bytes.
-_FREE, _GROWTH = 2**22, 64
+#: A file may expand to this size, plus this factor times its size, when it is read.
+_FREE_SIZE, _GROWTH = 2**22, 64
 #: A fingerprint samples this number of bytes at this number of offsets.
-_BYTES, _PLACES = 4096, 64
+_SAMPLE_BYTES, _SAMPLES = 4096, 64
 
 
 @contextlib.contextmanager
@@ -33,18 +33,18 @@ def file_errors(path: Place | str, *kinds: type[Exception]) -> Iterator[None]:
         raise FileFormatError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def most_from(path: Place) -> int:
+def max_expanded_size(path: Place) -> int:
     """Return the largest size to which a file may expand when it is read: bytes, pixels or rows.
 
     A graph rarely compresses to a fiftieth of its size. A file that expands more may be an attack.
     """
     with file_errors(path):
-        return _FREE + _GROWTH * path.stat().st_size
+        return _FREE_SIZE + _GROWTH * path.stat().st_size
 
 
 def check_decompressed(path: Place, size: int) -> None:
     """Check the size that a file states for its decompressed content."""
-    if size > most_from(path):
+    if size > max_expanded_size(path):
         raise FileFormatError(
             f"{path}: decompresses to {size:,} bytes, which is far more than graphs do; save it "
             "without compression if that is right"
@@ -108,30 +108,29 @@ def _sample(path: Place, size: int) -> str:
         return ""
     data = []
     with file_errors(path), path.open("rb") as file:
-        for place in range(_PLACES):
-            file.seek(size * place // _PLACES)
-            data.append(file.read(_BYTES))
+        for sample in range(_SAMPLES):
+            file.seek(size * sample // _SAMPLES)
+            data.append(file.read(_SAMPLE_BYTES))
     return digest(*data)
 
 
 @functools.lru_cache(2**12)
-def _copy_of(path: Place, known: FileState) -> FileState:
+def _local_copy(path: Place, known: FileState) -> FileState:
     """Return the state of this host's copy of a file that another host has read first."""
     copy = FileState.of(path)
     seconds = known.modified_ns // 10**9, copy.modified_ns // 10**9
-    how = ""
     if copy.size != known.size:
-        how = f"{copy.size:,} bytes instead of {known.size:,}"
+        difference = f"{copy.size:,} bytes instead of {known.size:,}"
     elif seconds[0] != seconds[1]:
-        how = "another modification time"
+        difference = "another modification time"
     elif known.sample not in ("", _sample(path, copy.size)):
-        how = "other bytes"
-    if how:
-        raise FileFormatError(
-            f"{path} is another file on this host than on the host that opened the graph: it has "
-            f"{how}; use a shared folder, or copies that keep the times (cp -p, rsync -t)"
-        )
-    return copy
+        difference = "other bytes"
+    else:
+        return copy
+    raise FileFormatError(
+        f"{path} is another file on this host than on the host that opened the graph: it has "
+        f"{difference}; use a shared folder, or copies that keep the times (cp -p, rsync -t)"
+    )
 
 
 @contextlib.contextmanager
@@ -149,17 +148,17 @@ def unchanged(path: Place, known: FileState) -> Iterator[None]:
 def check_state(path: Place, known: FileState, descriptor: int | None = None) -> None:
     """Check that a file is still in a known state. If it is open, pass its descriptor."""
     if known.host != _host_of(path):
-        known = _copy_of(path, known)
+        known = _local_copy(path, known)
     state = FileState.of(path, descriptor)
     if state == known._replace(sample=""):
         return
     if state.size != known.size:
-        how = f"it had {known.size:,} bytes and now has {state.size:,}"
+        change = f"it had {known.size:,} bytes and now has {state.size:,}"
     elif state.inode != known.inode:
-        how = "another file has replaced it"
+        change = "another file has replaced it"
     else:
-        how = "it was written to"
-    raise FileFormatError(f"{path} changed while it was being read: {how}")
+        change = "it was written to"
+    raise FileFormatError(f"{path} changed while it was being read: {change}")
 
 
 def digest(*data: Any) -> str:

@@ -9,7 +9,7 @@ from ..errors import FileFormatError, GraphError
 from ..progress import set_listener
 from .column_names import Weight
 from .edge_list import EdgeList, are_ones, concatenate
-from .file_checks import FileState, most_from
+from .file_checks import FileState, max_expanded_size
 from .formats import parts_of
 from .formats.file_format import Format
 from .places.folders import Part
@@ -21,7 +21,7 @@ from .source import EdgeSource
 Formatted = tuple[Part, Format]
 
 #: Bytes of an edge in columns of 64 bits.
-_EDGE = 24
+_EDGE_BYTES = 24
 
 
 def load_files(files: Sequence[Formatted], weight: Weight) -> EdgeList:
@@ -94,13 +94,13 @@ def _streamed(file: Formatted, weight: Weight, is_bounded: bool) -> EdgeSource |
         return source
     # Without `size`, assume the largest size to which the file may expand. The columns are half of
     # it, because reading them needs the same amount again.
-    size = most_from(part.place) // 2 if kind.size is None else kind.size(part.place)
-    whole, most = partial(_whole, file=file, weight=weight), -(-size // _EDGE)
+    size = max_expanded_size(part.place) // 2 if kind.size is None else kind.size(part.place)
+    load, most_edges = partial(_load_whole, file=file, weight=weight), -(-size // _EDGE_BYTES)
     state = FileState.of(part.place)
-    return EdgeSource((File(part.place, kind.name, whole, state, most_edges=most),))
+    return EdgeSource((File(part.place, kind.name, load, state, most_edges=most_edges),))
 
 
-def _whole(_: Place, file: Formatted, weight: Weight) -> Iterator[ArraySegment]:
+def _load_whole(_: Place, file: Formatted, weight: Weight) -> Iterator[ArraySegment]:
     with set_listener(False):  # the scan reports the progress
         graph = load_files([file], weight)
     yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)

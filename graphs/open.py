@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError, GraphWarning, OptionError
+from ..progress import Listener, set_listener
 from .adopters import adopt, stream_table
 from .column_names import Column, wanted_columns
 from .edge_list import EdgeList, checked_num_vertices
@@ -20,11 +21,67 @@ from .files import load_files, open_files
 from .formats import parts_of
 from .libraries.tables import is_lazy, is_table
 from .names.number import number_graph
-from .places.url import places_of
+from .places.url import AnyPlace, places_of
 from .source import EdgeSource
 
-#: Number of edges to search for vertex 0 at once; most graphs have it in the first of these.
+#: Number of edges to search for vertex 0 at once; in most graphs the first search finds it.
 _BLOCK = 2**18
+
+
+def read(
+    source: AnyPlace | Sequence[AnyPlace],
+    *,
+    format: str | None = None,  # noqa: A002  # the user's word
+    num_vertices: int | None = None,
+    weight: Column | None = "weight",
+    ends: Sequence[Any] | None = None,
+    columns: Sequence[Column] | None = None,
+    first_id: int | None = None,
+    encoding: str | None = None,
+    progress: bool | Listener = True,
+) -> EdgeList:
+    """Read a graph from one file, or from several that together are one graph.
+
+    Parameters
+    ----------
+    source : path or URL, or sequence of these
+        Edge ids run through all files, in this order. A folder or a pattern such as
+        ``edges/**/*.parquet`` stands for its files, in natural order: `part.2` is before `part.10`.
+        A URL may be of any file system of fsspec; `fsspec.open(url, **options)` has options.
+    format : str, optional
+        One of `format_names`. By default it follows from the suffix, or from the content if the
+        suffix is unknown. Text may be compressed: `.gz`, `.xz`, `.bz2`, `.zst`. A folder of
+        `.npy` columns has the format "npy".
+    num_vertices : int, optional
+        Overrides the number of vertices that the files state.
+    weight : str, int or None
+        The column of weights, in formats with named columns. None for weight 1 on every edge.
+    ends, columns, first_id, encoding : optional
+        As for `mstflow.minimum_spanning_forest`. With `ends`, the graph has `names`.
+    progress : bool or callable
+        As for `mstflow.minimum_spanning_forest`. Text files report the bytes that are read.
+
+    Returns
+    -------
+    EdgeList
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be read or is malformed. Names the file, and the line, array or edge.
+    OptionError
+        If `format` or `weight` is unknown, or `source` is not a path or a sequence of paths.
+    GraphError
+        If no dtype represents the weights of all files, or `num_vertices` is too small.
+    """
+    paths = places_of(source)
+    if not paths:
+        raise OptionError(f"expected a path or a list of paths, found {type(source).__name__}")
+    options: Any = {"ends": ends, "columns": columns, "first_id": first_id, "encoding": encoding}
+    with set_listener(progress):
+        graph = open_graph(paths, num_vertices, weight, format=format, **options)
+    assert isinstance(graph, EdgeList)  # nothing is streamed
+    return graph
 
 
 def open_graph(
@@ -48,9 +105,9 @@ def open_graph(
 
     The first arguments are those of `minimum_spanning_forest`; `memory`, `checkpoint` and `workers`
     are only used with `ends` (see `names.number.number_graph`). Files are loaded unless
-    `is_streamed`. If memory `is_bounded`, hold one at a time of those that cannot be streamed. A
-    lazy table, such as a query, is streamed if memory is bounded and all tasks run in the calling
-    thread: most of them can be neither sent to a process nor shared by threads.
+    `is_streamed`. If memory `is_bounded`, one file at a time is loaded of those that cannot be
+    streamed. A lazy table, such as a query, is streamed if memory is bounded and all tasks run in
+    the calling thread: most lazy tables can be neither sent to a process nor shared by threads.
     """
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
@@ -60,24 +117,26 @@ def open_graph(
         if columns is not None or first_id:
             message = "columns= and first_id= are for numbers of vertices, ends= for names"
             raise OptionError(message)
-        options: Any = {"num_vertices": num_vertices, "memory": memory, "checkpoint": checkpoint}
-        options |= {"encoding": encoding, "format": format, "workers": workers}
+        if num_vertices is not None:
+            raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
+        options: Any = {"encoding": encoding, "format": format, "workers": workers}
+        options |= {"memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     wanted = wanted_columns(columns, weight)
     if not (paths := places_of(graph)):
-        is_rows = is_bounded and is_inline and is_lazy(graph)
-        opened = stream_table(graph, wanted) if is_rows else adopt(graph, wanted)
+        is_streamed_table = is_bounded and is_inline and is_lazy(graph)
+        opened = stream_table(graph, wanted) if is_streamed_table else adopt(graph, wanted)
     elif is_streamed:
         opened = open_files(paths, format, wanted, is_bounded=is_bounded)
     else:
         files = parts_of(paths, format)
         opened = load_files(files, wanted)
         if first_id is None and all(kind.has_columns for _, kind in files):
-            _hint_at_first_id(opened, str(files[0][0].place))
+            _warn_if_counted_from_one(opened, str(files[0][0].place))
     if first_id is None and isinstance(opened, EdgeList) and is_table(graph):
-        _hint_at_first_id(opened, "the table")
-    opened = _from_first_id(opened, first_id or 0)
+        _warn_if_counted_from_one(opened, "the table")
+    opened = _subtract_first_id(opened, first_id or 0)
     if isinstance(opened, EdgeList):
         if num_vertices is None:
             return opened
@@ -108,7 +167,7 @@ def edge_list(
     return loaded if num_vertices is None else loaded.on(num_vertices)
 
 
-def _from_first_id(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource:
+def _subtract_first_id(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource:
     """Return a graph with `first_id` subtracted from all vertex ids."""
     is_integer = isinstance(first_id, int | np.integer) and not isinstance(first_id, bool)
     if not is_integer or first_id < 0:
@@ -132,7 +191,7 @@ def _from_first_id(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | Ed
     return joined.replaced(files=graph.files)
 
 
-def _hint_at_first_id(graph: EdgeList, place: str) -> None:
+def _warn_if_counted_from_one(graph: EdgeList, place: str) -> None:
     """Warn if the vertices of a file or table seem to be numbered from 1."""
     least = 2
     for start in range(0, graph.num_edges, _BLOCK):

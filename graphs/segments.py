@@ -1,6 +1,6 @@
-"""Segments of a source: consecutive edges from one place, read block by block.
+"""Segments of a source: consecutive edges of one input, read block by block.
 
-There is a class for each kind of place: columns in memory (`ArraySegment`), an iterable of chunks
+There is a class for each kind of input: columns in memory (`ArraySegment`), an iterable of chunks
 (`Chunks`), a chunk that Dask computes (`Delayed`), and a file that is read from its beginning
 (`File`). Classes for files with direct access are in `formats`.
 """
@@ -24,13 +24,14 @@ from ..runtime.device import host_array, refuse_device
 from ..runtime.identity import identify
 from .edge_list import Columns, are_ones, checked_column
 from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
-from .libraries.dask import computed
+from .libraries.dask import compute_chunk
 from .places.url import Place
 
 #: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]
 
-#: Lanes of a checksum. Their sums fit in the cache, and rows rarely have a multiple of this size.
+#: Number of lanes of a checksum. Their sums fit in the cache. The number is a prime, so the period
+#: of repetitive columns is rarely a multiple of it.
 _LANES = 1021
 
 
@@ -59,7 +60,7 @@ class Segment(ABC):
 
     @property
     def is_weighted(self) -> bool:
-        """Whether the place has weights; without weights, each edge has weight 1."""
+        """Whether the input has weights; without weights, each edge has weight 1."""
         return True
 
     @property
@@ -87,7 +88,7 @@ class Segment(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Range(Segment):
-    """Base of segments that are edges `start` to `stop` - 1 of a place; slices are ranges, too."""
+    """Base of segments that are edges `start` to `stop` - 1 of an input."""
 
     start: int = 0
     stop: int
@@ -175,8 +176,7 @@ def column_segment(columns: Any, name: str) -> ArraySegment:
     for column in columns:
         refuse_device(column, name)
     try:
-        names = ("u", "v", "weight")[: len(columns)]
-        u, v, *weight = map(checked_column, names, columns)
+        u, v, *weight = map(checked_column, ("u", "v", "weight"), columns)
     except GraphError as error:
         raise GraphError(f"{name}: {error}") from error
     if any(len(column) != len(u) for column in (v, *weight)):
@@ -198,9 +198,9 @@ class Sequential(Segment):
 
     start: int = 0
     stop: int | None = None
-    #: Whether less than the whole segment is loaded at once.
+    #: Whether the edges are loaded block by block or chunk by chunk, not all at once.
     is_in_blocks = False
-    #: If the number of edges is unknown, an upper bound on those that are loaded at once.
+    #: An upper bound on the number of edges, if it is unknown and all are loaded at once.
     most_edges = 0
     is_direct = False
 
@@ -211,7 +211,7 @@ class Sequential(Segment):
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that a read loads; 0 if blocks or chunks are read one by one."""
+        """Number of edges that a read loads; 0 if `is_in_blocks`."""
         return 0 if self.is_in_blocks else max(self.stop or 0, self.most_edges)
 
     @abstractmethod
@@ -233,19 +233,19 @@ class Sequential(Segment):
     def reads(self, size: int) -> Iterator[Read]:
         """Yield functions that return the edges of the range; read from the beginning.
 
-        After the last chunk, the segment must end: a further chunk would be a change.
+        If the range ends with the last known chunk, a further chunk is an error.
         """
         if self.stop is None:
             yield from self.all_reads(size)
         if not self.stop:
             return
-        first, in_chunks = 0, sum(count for count, _ in self.checksums)
+        first, total = 0, sum(count for count, _ in self.checksums)
         for count, read in self.all_reads(size):
             low, high = max(self.start - first, 0), min(self.stop - first, count)
             if low < high:
                 yield high - low, partial(rows_of, read, low, high)
             first += count
-            if first >= self.stop != in_chunks:
+            if first >= self.stop != total:
                 return
         if first < self.stop:
             raise GraphError(f"the first scan read {self.stop} edges, a later one only {first}")
@@ -285,25 +285,25 @@ class Chunks(Sequential):
                 raise GraphError(f"{name}: {type(error).__name__}: {error}") from error
             yield self.adopt(chunk, name)
 
-    def name(self, place: int) -> str:
+    def name(self, position: int) -> str:
         """Return the name of a chunk, for messages."""
-        return f"chunk {self.label or place}"
+        return f"chunk {self.label or position}"
 
     def all_reads(self, size: int) -> Iterator[Read]:
         """Yield functions that return views; the first call for a chunk compares its checksum."""
-        for place, chunk in enumerate(self.arrays()):
-            if not self.checksums:
-                yield from chunk.reads(size)
-                continue
-            if place == len(self.checksums):
-                raise GraphError(self._changed(place, "it was not in the first scan"))
-            known = self.checksums[place]
-            if chunk.num_edges != known[0]:
-                change = f"it had {known[0]:,} edges and now has {chunk.num_edges:,}"
-                raise GraphError(self._changed(place, change))
-            compare = functools.cache(partial(self._compare, place, chunk, known[1]))
+        if not self.checksums:
+            yield from super().all_reads(size)
+            return
+        for position, chunk in enumerate(self.arrays()):
+            if position == len(self.checksums):
+                raise self._change(position, "it was not in the first scan")
+            num_edges, known = self.checksums[position]
+            if chunk.num_edges != num_edges:
+                change = f"it had {num_edges:,} edges and now has {chunk.num_edges:,}"
+                raise self._change(position, change)
+            compare = functools.cache(partial(self._compare, position, chunk, known))
             for count, read in chunk.reads(size):
-                yield count, partial(_compared, compare, read)
+                yield count, partial(_compare_and_read, compare, read)
 
     def identity(self) -> str:
         """Return a digest of the checksums, or of all values if there are no checksums yet."""
@@ -311,18 +311,18 @@ class Chunks(Sequential):
             return digest(repr(self.checksums).encode())
         return digest(*(array.fingerprint().encode() for array in self.arrays()))
 
-    def _compare(self, place: int, chunk: ArraySegment, known: int) -> None:
+    def _compare(self, position: int, chunk: ArraySegment, known: int) -> None:
         if checksum(chunk.columns) != known:
-            raise GraphError(self._changed(place, "its values differ"))
+            raise self._change(position, "its values differ")
 
-    def _changed(self, place: int, how: str) -> str:
-        return (
-            f"{self.name(place)} changed between two scans: {how}; "
+    def _change(self, position: int, change: str) -> GraphError:
+        return GraphError(
+            f"{self.name(position)} changed between two scans: {change}; "
             "the graph must have the same edges, in the same order, in each scan"
         )
 
 
-def _compared(compare: Callable[[], None], read: Callable[[], Columns]) -> Columns:
+def _compare_and_read(compare: Callable[[], None], read: Callable[[], Columns]) -> Columns:
     compare()
     return read()
 
@@ -339,12 +339,12 @@ class Delayed(Chunks):
 
     def arrays(self) -> Iterator[ArraySegment]:
         """Compute the chunk."""
-        yield self.adopt(computed(self.chunks), self.name(0))
+        yield self.adopt(compute_chunk(self.chunks), self.name(0))
 
 
 @dataclass(frozen=True)
 class File(Sequential):
-    """A file that each scan reads again from its beginning; nothing reads it before."""
+    """A file that each scan reads from its beginning."""
 
     path: Place
     #: The name of its format.

@@ -1,9 +1,8 @@
-"""The edge source: a graph that is read block by block, in each scan again.
+"""The edge source: a graph that each scan reads block by block.
 
-An `EdgeList` holds its edges, in memory; an `EdgeSource` reads them block by block, from memory or
-from any other place. Every graph is one of the two, and `EdgeSource.of` converts the first to the
-second. The places are its segments: a file, an iterable of chunks, or arrays in memory. Edge ids
-are consecutive through all segments in order.
+Every graph is an `EdgeList`, which keeps all edges in memory, or an `EdgeSource`. A source reads
+its edges from segments: files, iterables of chunks, or arrays in memory. Edge ids are consecutive,
+in the order of the segments.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..runtime.host import available_bytes, show_bytes
 from ..runtime.memory import empty
 from ..runtime.sizes import sizes
 from ..runtime.team import in_shares
-from .edge_list import Columns, EdgeList, checked, join_ids, ones, renumbered
+from .edge_list import Columns, EdgeList, check_columns, join_ids, ones, renumbered
 from .file_checks import digest
 from .generate.tiles import Tile
 from .names.vertex_names import VertexNames
@@ -34,8 +33,8 @@ from .segments import ArraySegment, Chunks, Segment, Sequential, checksum
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 #: Arrays of indices over the vertices that any algorithm needs at once.
 _VERTEX_ARRAYS = 10
-#: From this number of vertices on, those without edges take much memory.
-_MANY = 10**7
+#: From this number of vertices on, many vertices without edges cause a warning.
+_MANY_VERTICES = 10**7
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -48,12 +47,12 @@ class EdgeSource:
     ----------
     segments : sequence of Segment
     num_vertices : int, optional
-        Number of vertices. If None, `with_sizes` uses the largest id plus one, or the largest
-        number that a chunk states if this is larger.
+        Number of vertices. If None, `with_sizes` computes it from the largest id and the numbers
+        that segments state.
     first_id : int
         Id of the first edge; the ids are consecutive.
     first_vertex : int
-        The number of vertex 0 in the segments, which is subtracted from all ends.
+        The id of the first vertex in the segments; it is subtracted from all ends.
     unweighted : bool
         Whether to ignore the weights and give every edge the integer weight 1.
     is_checked : bool
@@ -62,7 +61,7 @@ class EdgeSource:
         Dtype of the weights, set by `with_sizes`. All weights must share one dtype, because keys of
         different dtypes cannot be compared.
     least_vertices : int
-        Lower bound on the number of vertices, for inputs of which only some state a number.
+        Lower bound on the number of vertices: the largest number that a file states.
     names : VertexNames, optional
         The name of each vertex.
     removed : int64 array, optional
@@ -108,20 +107,13 @@ class EdgeSource:
     @cached_property
     def num_edges(self) -> int | None:
         """Number of edges; None if it is unknown until the edges are read."""
-        total = 0
-        for segment in self.segments:
-            if (count := segment.num_edges) is None:
-                return None
-            total += count
-        return total
+        counts = [segment.num_edges for segment in self.segments]
+        return None if None in counts else sum(count or 0 for count in counts)
 
     @property
     def edges_at_once(self) -> int:
         """Largest number of edges that a segment loads at once."""
-        largest = 0
-        for segment in self.segments:
-            largest = max(largest, segment.edges_at_once)
-        return largest
+        return max((segment.edges_at_once for segment in self.segments), default=0)
 
     @cached_property
     def is_in_memory(self) -> bool:
@@ -131,12 +123,14 @@ class EdgeSource:
     @cached_property
     def is_on_device(self) -> bool:
         """Whether the edges are on a GPU."""
-        return any(map(_is_on_device, self.segments))
+        arrays = (segment for segment in self.segments if isinstance(segment, ArraySegment))
+        return any(is_on_device(segment.u) for segment in arrays)
 
     @cached_property
     def is_read_once(self) -> bool:
         """Whether the edges can be read only once."""
-        return any(map(_is_read_once, self.segments))
+        iterables = (segment for segment in self.segments if isinstance(segment, Chunks))
+        return any(isinstance(segment.chunks, Iterator) for segment in iterables)
 
     @property
     def only_segment(self) -> Segment | None:
@@ -145,12 +139,12 @@ class EdgeSource:
         return self.segments[0] if len(self.segments) == 1 and not is_changed else None
 
     @property
-    def tiles_leave(self) -> int | None:
+    def max_edges_after_tiles(self) -> int | None:
         """An upper bound on the edges that remain when the vertices inside `tiles` are joined.
 
         None if the graph is not a grid with all its edges and weights.
         """
-        return getattr(self.only_segment, "tiles_leave", None)
+        return getattr(self.only_segment, "max_edges_after_tiles", None)
 
     @cached_property
     def is_measured(self) -> bool:
@@ -159,7 +153,10 @@ class EdgeSource:
         return are_known and self.weight_dtype is not None  # NumPy: float64 == None
 
     def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
-        """Return the extents of a partition of a grid, the bound `tiles_leave`, and its tiles."""
+        """Return the extents of a partition of a grid, a bound on remaining edges, and its tiles.
+
+        See `max_edges_after_tiles`.
+        """
         grid: Any = self.segments[0]
         tiles: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)
         return tiles
@@ -214,50 +211,54 @@ class EdgeSource:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)
         sizes, first = [], self.first_id
         for segment in self.segments:
-            sizes.append(self.counted(segment, first))
+            sizes.append(self.count_segment(segment, first))
             first += sizes[-1].num_edges
-        return self.of_sizes(sizes)
+        return self.with_segment_sizes(sizes)
 
-    def counted(self, segment: Segment, first: int) -> Counted:
+    def count_segment(self, segment: Segment, first: int) -> SegmentSizes:
         """Read and check a segment whose first edge has id `first`; return its sizes."""
-        count, largest, dtype, weighted, checksums = 0, 0, None, None, []
+        count, num_vertices, dtype, is_weighted, checksums = 0, 0, None, None, []
         uncounted = replace(self, is_checked=False)
         chunks: Iterable[Segment] = (segment,)
         if isinstance(segment, Sequential) and segment.stop is None:
             chunks = segment.arrays()
         for chunk in chunks:
-            largest = max(largest, chunk.num_vertices - self.first_vertex)
+            num_vertices = max(num_vertices, chunk.num_vertices - self.first_vertex)
             if chunk.num_edges and not self.unweighted:
-                weighted = _same(first + count, chunk.is_weighted, weighted)
+                is_weighted = _check_weighted(first + count, chunk.is_weighted, is_weighted)
             if isinstance(segment, Chunks) and isinstance(chunk, ArraySegment):
                 checksums.append((chunk.num_edges, checksum(chunk.columns)))
             for length, read in chunk.reads(sizes().block_edges):
                 (*_, weight), needed = uncounted._read(segment, first, first + count, read)
                 dtype = check_dtype(first + count, weight.dtype, dtype)
-                largest, count = max(largest, needed), count + length
+                num_vertices, count = max(num_vertices, needed), count + length
                 done = first + count - self.first_id
                 report_progress("count edges", done, self.num_edges or 0)
-        return Counted(count, largest, dtype, tuple(checksums), weighted)
+        return SegmentSizes(count, num_vertices, dtype, tuple(checksums), is_weighted)
 
-    def of_sizes(self, sizes: Sequence[Counted]) -> EdgeSource:
-        """Return this source with the sizes that were counted, one for each segment."""
-        first, dtype, weighted, segments = self.first_id, self.weight_dtype, None, []
+    def with_segment_sizes(self, sizes: Sequence[SegmentSizes]) -> EdgeSource:
+        """Return this source with the sizes of its segments; see `count_segment`."""
+        first, dtype, is_weighted, segments = self.first_id, self.weight_dtype, None, []
         for segment, size in zip(self.segments, sizes, strict=True):
             if size.weight_dtype is not None:
                 dtype = check_dtype(first, size.weight_dtype, dtype)
-            if size.weighted is not None:
-                weighted = _same(first, size.weighted, weighted)
+            if size.is_weighted is not None:
+                is_weighted = _check_weighted(first, size.is_weighted, is_weighted)
             if isinstance(segment, Sequential) and segment.stop is None:
                 if isinstance(segment, Chunks):
                     segment = replace(segment, checksums=size.checksums)
                 segment = replace(segment, stop=size.num_edges)
             segments.append(segment)
             first += size.num_edges
-        known = self.num_vertices
-        if known is None:
-            known = max([self.least_vertices, *(size.num_vertices for size in sizes)])
-        dtype = np.dtype(np.int64) if dtype is None else dtype  # there are no edges
-        return replace(self, segments=tuple(segments), num_vertices=known, weight_dtype=dtype)
+        num_vertices = self.num_vertices
+        if num_vertices is None:
+            num_vertices = max([self.least_vertices, *(size.num_vertices for size in sizes)])
+        return replace(
+            self,
+            segments=tuple(segments),
+            num_vertices=num_vertices,
+            weight_dtype=np.dtype(np.int64) if dtype is None else dtype,  # there are no edges
+        )
 
     def fingerprint(self) -> str:
         """Return a digest that identifies the edges."""
@@ -276,13 +277,11 @@ class EdgeSource:
         segment = self.only_segment if self.is_checked else None
         if isinstance(segment, ArraySegment) and segment.weight is not None:
             return segment.u, segment.v, segment.weight
-        reads = [read for *_, read in self.blocks(self.num_edges or None)]
-        if len(reads) == 1:
-            return reads[0]()
-        if not reads:  # callers may concatenate slices, so an empty slice has the dtype of others
+        blocks = [read() for *_, read in self.blocks(self.num_edges or None)]
+        if not blocks:  # callers may concatenate slices, so an empty slice has the dtype of others
             *ends, weight = _NO_EDGES
             return *ends, weight.astype(self.weight_dtype or weight.dtype)
-        return _joined([read() for read in reads])
+        return _concatenate(blocks)
 
     def index_columns(self) -> tuple[NDArray[Any], ...]:
         """Return u and v as signed integers, and weight, in read-only arrays; see `as_index`."""
@@ -291,29 +290,31 @@ class EdgeSource:
         return _read_only(u), _read_only(v), _read_only(weight)
 
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
-        """Return one of `shares` shares of a sample: weights of thousands of edges, spread evenly.
+        """Return the weights of edges at evenly spaced offsets: a sample, divided by `shares`.
 
         The sample is empty if `shares` is 0, or if computing it needs a scan.
         """
         count = self.num_edges
         if not count or not shares or not all(segment.is_direct for segment in self.segments):
             return np.empty(0, self.weight_dtype or np.int64)
-        places, samples, first = max(1, _SAMPLES // shares), [], 0
-        starts = sorted({count * place // places for place in range(places)})
+        num_offsets, samples, first = max(1, _SAMPLES // shares), [], 0
+        offsets = sorted({count * number // num_offsets for number in range(num_offsets)})
         for segment in self.segments:
             end = first + (segment.num_edges or 0)
-            part, runs = self.slice(first, end), [at - first for at in starts if first <= at < end]
-            if runs and segment.edges_at_once:  # read it once, not once for each run
-                part = EdgeSource((ArraySegment(*part.columns()),))  # type: ignore[arg-type]
-            samples += [part.slice(at, at + _SAMPLE_EDGES).columns()[2].copy() for at in runs]
+            starts = [offset - first for offset in offsets if first <= offset < end]
+            source = self.slice(first, end)
+            if starts and segment.edges_at_once:  # read it once, not once for each start
+                source = EdgeSource((ArraySegment(*source.columns()),))  # type: ignore[arg-type]
+            runs = (source.slice(start, start + _SAMPLE_EDGES) for start in starts)
+            samples += [run.columns()[2].copy() for run in runs]
             first = end
         return np.concatenate(samples)
 
     def check_vertices(self, negligible: int = 10**9, available: int | None = None) -> None:
         """Check that memory can hold arrays over the vertices, before any is made.
 
-        `available` are the bytes of memory, by default those of the system. Fewer bytes than
-        `negligible` are not compared with it.
+        `available` is the memory in bytes, by default that of the system. If the arrays need fewer
+        bytes than `negligible`, there is no check.
         """
         count = self.num_vertices or 0
         needed = count * _VERTEX_ARRAYS * (4 if count <= 2**31 else 8)
@@ -322,10 +323,10 @@ class EdgeSource:
         available = available_bytes() if available is None else available
         if available is None or needed <= available:
             return
-        largest, place = self._largest_id()
+        largest, edge = self._find_largest_id()
         cause = f"{self.counted_in}: " if self.counted_in else ""
         if largest == count - 1:
-            cause = f"{place}: vertex id {largest}: "
+            cause = f"{edge}: vertex id {largest}: "
         raise OutOfMemoryError(
             f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
             f"({show_bytes(needed)}; available are {show_bytes(available)}); if vertex ids are "
@@ -336,22 +337,22 @@ class EdgeSource:
     def warn_if_sparse(self) -> None:
         """Warn if most vertices cannot have an edge because ids are sparse, and there are many."""
         count, edges = self.num_vertices or 0, self.num_edges or 0
-        if count < _MANY or count < 4 * edges or self.is_read_once:
+        if count < _MANY_VERTICES or count < 4 * edges or self.is_read_once:
             return
-        largest, place = self._largest_id()
+        largest, edge = self._find_largest_id()
         if largest == count - 1:
             message = (
-                f"{place}: vertex id {largest}: {count:,} vertices for {edges:,} edges, and memory "
+                f"{edge}: vertex id {largest}: {count:,} vertices for {edges:,} edges, and memory "
                 "is taken for all of them; renumber them from 0, or take them as names by ends="
             )
             warnings.warn(message, GraphWarning, stacklevel=2)
 
-    def _largest_id(self) -> tuple[int, str]:
-        """Return the largest vertex id and its place: a file and a row, or an edge.
+    def _find_largest_id(self) -> tuple[int, str]:
+        """Return the largest vertex id, and the name of its edge for messages, by a scan.
 
-        This needs a scan. Without edges the id is -1 and the place is empty.
+        Without edges the id is -1 and the name is empty.
         """
-        largest, place, edge = -1, "", self.first_id
+        largest, name, edge = -1, "", self.first_id
         for segment in self.segments:
             row = 0
             for count, read in segment.reads(sizes().block_edges):
@@ -359,9 +360,9 @@ class EdgeSource:
                 ends = np.maximum(u, v) - self.first_vertex
                 if int(ends.max(initial=-1)) > largest:
                     at = int(ends.argmax())
-                    largest, place = int(ends[at]), _place(segment, row + at, edge + at)
+                    largest, name = int(ends[at]), _edge_name(segment, row + at, edge + at)
                 row, edge = row + count, edge + count
-        return largest, place
+        return largest, name
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the given edges, in one scan; `edge_ids` must be ascending."""
@@ -377,20 +378,18 @@ class EdgeSource:
     def take_blocks(
         self, edge_ids: NDArray[np.int64], least: int = 1
     ) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Yield what `take` returns in blocks, of which all but the last have `least` edges."""
-        low, known = 0, host_array(edge_ids)
-        taken: list[tuple[NDArray[Any], ...]] = []
-        held = 0
+        """Yield the columns of `take` in blocks of at least `least` edges, except for the last."""
+        start, stop, sorted_ids = 0, 0, host_array(edge_ids)
+        taken: list[tuple[NDArray[Any], ...]] = []  # of edge_ids[start:stop]
         for first, count, read in self.blocks():
-            high = int(np.searchsorted(known, first + count))
-            if low < high:
-                taken.append(tuple(column[edge_ids[low:high] - first] for column in read()))
-            held, low = held + high - low, high
-            if held >= least:
-                yield _joined(taken)
-                taken, held = [], 0
-        if held:
-            yield _joined(taken)
+            low, stop = stop, int(np.searchsorted(sorted_ids, first + count))
+            if low < stop:
+                taken.append(tuple(column[edge_ids[low:stop] - first] for column in read()))
+            if stop - start >= least:
+                yield _concatenate(taken)
+                start, taken = stop, []
+        if taken:
+            yield _concatenate(taken)
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the first edge; empty columns if there are no edges.
@@ -405,29 +404,29 @@ class EdgeSource:
     def _read(
         self, segment: Segment, start: int, first: int, read: Callable[[], Columns]
     ) -> tuple[tuple[NDArray[Any], ...], int]:
-        """Read and check a block; return it, and the number of vertices that it implies.
+        """Read and check a block; return it, and the number of vertices that it needs.
 
         `start` and `first` are the ids of the first edge of the segment and of the block.
         """
         u, v, weight = read()
         file, row = segment.origin
-        at = row + first - start if file else first  # messages count the rows of a file
+        edge = row + first - start if file else first  # messages count the rows of a file
         if self.unweighted or weight is None:
             weight = ones(u)
         try:
             if self.first_vertex:
-                u = renumbered("u", u, self.first_vertex, at)
-                v = renumbered("v", v, self.first_vertex, at)
-            known = self.num_vertices or 0
+                u = renumbered("u", u, self.first_vertex, edge)
+                v = renumbered("v", v, self.first_vertex, edge)
+            num_vertices = self.num_vertices or 0
             # Chunks with checksums were checked by an earlier scan; later scans compare these.
             if not self.is_checked and not segment.checksums:
-                u, v, weight, known, _ = checked(u, v, weight, self.num_vertices, at)
-            check_dtype(at, weight.dtype, self.weight_dtype)
+                u, v, weight, num_vertices, _ = check_columns(u, v, weight, self.num_vertices, edge)
+            check_dtype(edge, weight.dtype, self.weight_dtype)
         except GraphError as error:
             if not file:
                 raise
             raise FileFormatError(f"{file}: {error}") from error
-        return (u, self._without_removed(first, u, v), weight), known
+        return (u, self._without_removed(first, u, v), weight), num_vertices
 
     def _without_removed(self, first: int, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return `v` with the ends of removed edges replaced by those in `u`."""
@@ -445,26 +444,18 @@ class EdgeSource:
         return out
 
 
-class Counted(NamedTuple):
-    """The sizes, dtype and checksums of a segment, as counted by a scan."""
+class SegmentSizes(NamedTuple):
+    """The sizes, dtype and checksums of a segment, from a scan."""
 
     num_edges: int
     num_vertices: int
     weight_dtype: np.dtype[Any] | None
     checksums: tuple[tuple[int, int], ...] = ()
-    #: Whether the edges have weights of their own; None without edges.
-    weighted: bool | None = None
+    #: Whether the segment has weights; None if it has no edges.
+    is_weighted: bool | None = None
 
 
-def _is_on_device(segment: Segment) -> bool:
-    return isinstance(segment, ArraySegment) and is_on_device(segment.u)
-
-
-def _is_read_once(segment: Segment) -> bool:
-    return isinstance(segment, Chunks) and isinstance(segment.chunks, Iterator)
-
-
-def _place(segment: Segment, row: int, edge: int) -> str:
+def _edge_name(segment: Segment, row: int, edge: int) -> str:
     """Return the file and row of an edge, or its id if there is no file."""
     file, first = segment.origin
     for name, count in getattr(segment, "files", ()):
@@ -501,18 +492,20 @@ def check_dtype(first: int, found: np.dtype[Any], known: np.dtype[Any] | None) -
     )
 
 
-def _same(first: int, weighted: bool, known: bool | None) -> bool:
-    """Check that edges from `first` on have weights if those before have; return whether."""
-    if known in (None, weighted):
-        return weighted
-    here = "weights" if weighted else "no weights"
+def _check_weighted(first: int, is_weighted: bool, known: bool | None) -> bool:
+    """Check that edges from `first` on have weights if earlier edges have; return whether."""
+    if known in (None, is_weighted):
+        return is_weighted
+    found = "weights" if is_weighted else "no weights"
     raise GraphError(
-        f"edge {first}: there are {here} from here on, unlike before; pass weights for all edges, "
+        f"edge {first}: there are {found} from here on, unlike before; pass weights for all edges, "
         "or weight=None to ignore them"
     )
 
 
-def _joined(columns: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-    """Concatenate blocks whose weights have one dtype."""
-    u, v, weight = zip(*columns, strict=True)
+def _concatenate(blocks: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    """Concatenate blocks whose weights have one dtype; return a single block as it is."""
+    if len(blocks) == 1:
+        return blocks[0]
+    u, v, weight = zip(*blocks, strict=True)
     return join_ids(u), join_ids(v), np.concatenate(weight)

@@ -28,7 +28,7 @@ def check_output(
 ) -> None:
     """Check that an output can be written to `path`, before it is computed."""
     writer_of(path, has_coordinates=coordinates is not None, has_names=has_names)
-    _check_place(path)
+    _check_target(path)
 
 
 def write_graph(path: AnyPath, graph: EdgeSource) -> None:
@@ -67,8 +67,8 @@ def write_columns(
 
     A path without a suffix, or with a trailing slash, is a folder of `.npy` files. Columns of names
     are a `pyarrow.Array`. `.gr`, `.mtx` and `.geojson` need the number of vertices, and `.geojson`
-    the `coordinates`: degrees east and north of each vertex. `identity` is that of the graph of a
-    forest, as JSON types.
+    the `coordinates`: degrees east and north of each vertex. `identity`, a JSON object, identifies
+    the graph of a forest.
     """
     dtypes = {
         name: values.dtype if hasattr(values, "dtype") else values.type
@@ -95,11 +95,11 @@ def write_table(path: AnyPath, table: EdgeTable) -> None:
 @contextmanager
 def replacing(path: AnyPath) -> Iterator[Path]:
     """Yield a temporary path; when the block ends, rename it to `path`."""
-    _check_place(path)
+    _check_target(path)
     target = Path(path)
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
-            draft = Path(folder) / "draft"  # inside, it gets ordinary permissions
+            draft = Path(folder) / "draft"  # its permissions are ordinary, unlike the folder's
             try:
                 yield draft
             except OSError as error:
@@ -117,7 +117,7 @@ def replacing(path: AnyPath) -> Iterator[Path]:
         raise OptionError(f"{target}: {error.strerror or error}") from error
 
 
-def _check_place(path: AnyPath) -> None:
+def _check_target(path: AnyPath) -> None:
     target = Path(path)
     is_folder = names_folder(path)
     if os.fspath(path) == "-":

@@ -17,7 +17,7 @@ from ..errors import GraphError, OptionError
 from ..graphs.file_checks import FileState, digest, with_sample
 from ..graphs.formats.npy import npy_source
 from ..graphs.segments import ArraySegment, Delayed
-from ..graphs.source import Counted, EdgeSource
+from ..graphs.source import EdgeSource, SegmentSizes
 from ..graphs.write import write_graph
 from .schedulers.scheduler import Scheduler, add_place
 
@@ -96,7 +96,7 @@ def sized(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
     """Return a source with its sizes; a cluster counts the edges of Dask's chunks."""
     if source.is_measured or not _is_on_cluster(source, scheduler):
         return source.with_sizes()
-    return source.of_sizes(_run_on_chunks(count_chunk, source, scheduler))
+    return source.with_segment_sizes(_run_on_chunks(count_chunk, source, scheduler))
 
 
 def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
@@ -108,11 +108,11 @@ def fingerprint_input(source: EdgeSource, scheduler: Scheduler) -> str:
     return digest(repr((source.first_id, source.unweighted, digests)).encode())
 
 
-def count_chunk(source: EdgeSource) -> Counted:
+def count_chunk(source: EdgeSource) -> SegmentSizes:
     """Return the sizes and checksums of one chunk; errors count its edges from 0 and name it."""
     segment: Any = source.segments[0]
     try:
-        return source.counted(segment, source.first_id)
+        return source.count_segment(segment, source.first_id)
     except GraphError as error:
         name = segment.name(0)
         if str(error).startswith(name):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import FileFormatError, OptionError
 from ..edge_list import EdgeList
-from ..file_checks import file_errors, most_from, without_warnings
+from ..file_checks import file_errors, max_expanded_size, without_warnings
 from ..places.url import Place
 from .file_format import Format
 
@@ -64,7 +64,7 @@ def _opened(path: Place) -> Iterator[Any]:
         path.open("rb") as file,
         Image.open(file) as image,
     ):
-        if image.width * image.height > most_from(path):
+        if image.width * image.height > max_expanded_size(path):
             message = f"states {image.width} x {image.height} pixels, far more than its bytes hold"
             raise ValueError(message)
         yield image

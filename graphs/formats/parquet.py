@@ -15,7 +15,7 @@ import numpy as np
 
 from ..column_names import Choose, ColumnNames, Weight, choose_columns
 from ..edge_list import Columns, EdgeList
-from ..file_checks import FileState, file_fingerprint, most_from, unchanged
+from ..file_checks import FileState, file_fingerprint, max_expanded_size, unchanged
 from ..libraries.arrow_tables import (
     NUM_VERTICES,
     arrow_dtype,
@@ -159,7 +159,7 @@ def _opened(path: Place) -> Iterator[Any]:
             handle = opened.enter_context(path.open(is_sequential=False))
         options = {"pre_buffer": isinstance(path, Url)}
         file = opened.enter_context(parquet.ParquetFile(handle, **options))
-        if file.metadata.num_rows > most_from(path):
+        if file.metadata.num_rows > max_expanded_size(path):
             message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
             raise ValueError(message)
         yield file

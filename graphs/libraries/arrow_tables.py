@@ -47,19 +47,12 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
     numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if any(is_kind(arrow_type) for is_kind in numbers):
         return np.dtype(_FLOATS.get(str(arrow_type), str(arrow_type)))
-    if is_text(arrow_type) or str(arrow_type) == _UUID:
+    texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    if any(is_kind(arrow_type) for is_kind in texts) or str(arrow_type) == _UUID:
         hint = "name the ends with ends= to use strings"
     else:
         hint = "convert it to integers or floats"
     raise GraphError(f"column {name!r} must hold numbers, not {arrow_type}; {hint}")
-
-
-def is_text(arrow_type: Any) -> bool:
-    """Return whether an Arrow column holds strings."""
-    return any(
-        is_kind(arrow_type)
-        for is_kind in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
-    )
 
 
 def plain_column(name: str, column: Any) -> Any:
@@ -69,8 +62,9 @@ def plain_column(name: str, column: Any) -> Any:
     """
     kind = column.type
     if kinds.is_dictionary(kind):
-        chunks = [_looked_up(chunk) for chunk in column.chunks]
-        return plain_column(name, pa.chunked_array(chunks, _simple(kind.value_type)))
+        value_type = _plain_type(kind.value_type)
+        chunks = [chunk.dictionary.cast(value_type).take(chunk.indices) for chunk in column.chunks]
+        return plain_column(name, pa.chunked_array(chunks, value_type))
     if kinds.is_decimal(kind):
         try:
             return column.cast(pa.int64())
@@ -80,30 +74,23 @@ def plain_column(name: str, column: Any) -> Any:
                 "bits; cast it to double (float64), which may round"
             ) from error
     if str(kind) == _UUID:
-        return pa.chunked_array(
-            [_hexadecimal(chunk.storage) for chunk in column.chunks], pa.string()
-        )
-    return column if kind == _simple(kind) else column.cast(_simple(kind))
+        texts = [_uuid_text(chunk.storage) for chunk in column.chunks]
+        return pa.chunked_array(texts, pa.string())
+    return column if kind == _plain_type(kind) else column.cast(_plain_type(kind))
 
 
 #: The type of UUIDs, as text: older versions of pyarrow lack it.
 _UUID = "extension<arrow.uuid>"
-#: Places in the text of a UUID that have hexadecimal digits.
-_DIGITS = [at for at in range(36) if at not in (8, 13, 18, 23)]
+#: Positions of the hexadecimal digits in the text of a UUID; the others are hyphens.
+_DIGITS = [position for position in range(36) if position not in (8, 13, 18, 23)]
 
 
-def _simple(kind: Any) -> Any:
-    """Return the type for a column of strings that Arrow's functions all support."""
+def _plain_type(kind: Any) -> Any:
+    """Return a type of strings that all functions of Arrow support; other types are unchanged."""
     return pa.large_string() if kinds.is_string_view(kind) else kind
 
 
-def _looked_up(chunk: Any) -> Any:
-    """Return the values of an Arrow array of categories."""
-    values = chunk.dictionary
-    return values.cast(_simple(values.type)).take(chunk.indices)
-
-
-def _hexadecimal(storage: Any) -> Any:
+def _uuid_text(storage: Any) -> Any:
     """Return UUIDs, an Arrow array of 16 bytes each, as text; missing ones stay missing."""
     if not len(storage):
         return pa.array([], pa.string())

@@ -37,7 +37,7 @@ def dask_chunks(graph: Any) -> list[tuple[Any, str]]:
     return [(value, str(value.key)) for value in values]
 
 
-def computed(chunk: Any) -> Any:
+def compute_chunk(chunk: Any) -> Any:
     """Compute a chunk, on the cluster that holds its data or else in this thread."""
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(chunk, distributed.Future):

@@ -22,7 +22,7 @@ class Edges:
 
     #: The nodes in the order of `G.nodes`.
     nodes: list[Any]
-    #: Positions of both ends in `nodes`.
+    #: The ends of each edge, as positions in `nodes`.
     u: NDArray[np.int64]
     v: NDArray[np.int64]
     #: An object array with the keys of a multigraph's edges.
@@ -35,7 +35,8 @@ class Edges:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield edges as `G.edges(keys=keys, data=data)` does; other graphs have no keys."""
         node = self.nodes.__getitem__
-        columns: list[Iterable[Any]] = [map(node, at[edge_ids].tolist()) for at in (self.u, self.v)]
+        ends = (end[edge_ids].tolist() for end in (self.u, self.v))
+        columns: list[Iterable[Any]] = [map(node, positions) for positions in ends]
         if self.keys is not None and keys:
             columns.append(self.keys[edge_ids].tolist())
         if data:

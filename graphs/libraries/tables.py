@@ -1,7 +1,7 @@
 """Tables of any library as Arrow tables: whole, or streamed in blocks of rows.
 
-A table has a way to state the names of its columns, and a way to iterate over some of them. All
-tables that support Arrow's stream interface share one; `_WAYS` has those of other classes.
+`_READERS` has a reader for each class of tables. All other tables must support Arrow's stream
+interface.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .pyarrow import pa
 _ROWS = 2**20
 
 #: Classes that support Arrow's stream interface but hold a single column.
-_COLUMNS = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray", "xarray.DataArray"}
+_COLUMN_CLASSES = {"pandas.Series", "polars.Series", "pyarrow.ChunkedArray", "xarray.DataArray"}
 #: Classes whose rows are in memory.
 _IN_MEMORY = {"pandas.DataFrame", "polars.DataFrame", "pyarrow.Table", "pyarrow.RecordBatch"}
 
 
-class _Way(NamedTuple):
-    """How to read the tables of a class."""
+class _Reader(NamedTuple):
+    """The functions that read the tables of a class."""
 
     #: Returns the names of all columns.
     names: Callable[[Any], Sequence[str]]
@@ -63,38 +63,38 @@ def _mapping(columns: Any, names: list[str]) -> Iterator[Any]:
     yield pa.table({name: np.asarray(columns[name]) for name in names})
 
 
-_IN_ARROW = _Way(lambda table: table.schema.names, lambda table, _: [table])
+_IN_ARROW = _Reader(lambda table: table.schema.names, lambda table, _: [table])
 
-_WAYS = {
+_READERS = {
     "pyarrow.Table": _IN_ARROW,
     "pyarrow.RecordBatch": _IN_ARROW,
-    "pandas.DataFrame": _Way(lambda frame: list(frame.columns), _pandas),
-    "polars.LazyFrame": _Way(lambda frame: frame.collect_schema().names(), _polars),
-    "pyarrow.Dataset": _Way(
+    "pandas.DataFrame": _Reader(lambda frame: list(frame.columns), _pandas),
+    "polars.LazyFrame": _Reader(lambda frame: frame.collect_schema().names(), _polars),
+    "pyarrow.Dataset": _Reader(
         lambda data: data.schema.names, lambda data, names: data.to_batches(columns=names)
     ),
-    "pyarrow.Scanner": _Way(
+    "pyarrow.Scanner": _Reader(
         lambda scan: scan.projected_schema.names, lambda scan, _: scan.to_reader()
     ),
-    "pyarrow.ParquetFile": _Way(
+    "pyarrow.ParquetFile": _Reader(
         lambda file: file.schema_arrow.names,
         lambda file, names: file.iter_batches(_ROWS, columns=names),
     ),
 }
 
-#: Of columns by name: a dict, a Dataset of xarray, a group of HDF5, an opened `.npz` file.
-_MAPPING = _Way(list, _mapping)
+#: For columns by name: a dict, a Dataset of xarray, a group of HDF5, an opened `.npz` file.
+_MAPPING = _Reader(list, _mapping)
 
 
 def is_table(value: Any) -> bool:
     """Return whether an object is a table in memory or a stream of rows, not one of its columns."""
-    return _way(value) is not None or _has_stream(value)
+    return _reader_of(value) is not None or _has_stream(value)
 
 
 def is_lazy(value: Any) -> bool:
-    """Return whether the rows of a table are read or computed whenever they are iterated over."""
-    is_whole = isinstance(value, Mapping) or is_instance(value, *_IN_MEMORY)
-    return is_table(value) and not is_whole
+    """Return whether a value is a table that reads or computes its rows in each iteration."""
+    is_in_memory = isinstance(value, Mapping) or is_instance(value, *_IN_MEMORY)
+    return is_table(value) and not is_in_memory
 
 
 def is_read_once(table: Any) -> bool:
@@ -105,14 +105,14 @@ def is_read_once(table: Any) -> bool:
 def tables(value: Any, choose: Choose) -> Iterator[tuple[ColumnNames, Any]]:
     """Yield the chosen columns of a table in blocks of rows, each a `pyarrow.Table`."""
     try:
-        way = _way(value)
-        if way is None:
-            reader = pa.RecordBatchReader.from_stream(value)
-            chosen = choose(reader.schema.names)
-            batches: Any = reader if is_lazy(value) else [reader.read_all()]
+        reader = _reader_of(value)
+        if reader is None:
+            stream = pa.RecordBatchReader.from_stream(value)
+            chosen = choose(stream.schema.names)
+            batches: Any = stream if is_lazy(value) else [stream.read_all()]
         else:
-            chosen = choose(list(way.names(value)))
-            batches = way.batches(value, chosen.present)
+            chosen = choose(list(reader.names(value)))
+            batches = reader.batches(value, chosen.present)
         for batch in batches:
             yield chosen, _as_table(batch).select(chosen.present)
     except MstflowError:
@@ -126,7 +126,7 @@ def tables(value: Any, choose: Choose) -> Iterator[tuple[ColumnNames, Any]]:
 
 @dataclass(frozen=True)
 class Rows:
-    """An iterable over blocks of equally many rows of a lazy table; see `tables`.
+    """An iterable over the rows of a lazy table, in blocks of one size; see `tables`.
 
     Libraries may divide the same rows differently in each scan.
     """
@@ -135,30 +135,29 @@ class Rows:
     choose: Choose
 
     def __iter__(self) -> Iterator[tuple[ColumnNames, Any]]:
-        held: list[Any] = []
+        block: list[Any] = []
         for names, table in tables(self.table, self.choose):
             while len(table):
-                free = _ROWS - sum(map(len, held))
-                held.append(table.slice(0, free))
+                free = _ROWS - sum(map(len, block))
+                block.append(table.slice(0, free))
                 table = table.slice(free)
-                if len(held[-1]) == free:
-                    yield names, pa.concat_tables(held)
-                    held = []
-        if held:
-            yield names, pa.concat_tables(held)
+                if len(block[-1]) == free:
+                    yield names, pa.concat_tables(block)
+                    block = []
+        if block:
+            yield names, pa.concat_tables(block)
 
 
-def _way(value: Any) -> _Way | None:
+def _reader_of(value: Any) -> _Reader | None:
     if isinstance(value, Mapping):
         return _MAPPING
-    ways = (_WAYS[name] for name in class_names(value) if name in _WAYS)
-    return next(ways, None)
+    return next((_READERS[name] for name in class_names(value) if name in _READERS), None)
 
 
 def _has_stream(value: Any) -> bool:
     # A class has the attribute, too.
     has_stream = hasattr(value, "__arrow_c_stream__") and not isinstance(value, type)
-    return has_stream and not is_instance(value, *_COLUMNS)
+    return has_stream and not is_instance(value, *_COLUMN_CLASSES)
 
 
 def _as_table(batch: Any) -> Any:

@@ -1,15 +1,15 @@
 """Number the vertices of named pairs that do not fit in memory, by DuckDB, which spills to disk.
 
-Names are divided by a hash into parts, and pairs into blocks of consecutive pairs. Each step reads
-and writes files:
+The pairs are divided into blocks of consecutive pairs, and the names by a hash into parts. Each
+step reads and writes files:
 
     divide   a block of pairs         weights; names with their places, by part
-    code     the names of a part      a dictionary; codes with their places, by block
-    rank     all dictionaries         the names in order of first appearance
-    scatter  the codes of a block     u and v
+    encode   the names of a part      a dictionary; codes with their places, by block
+    rank     all dictionaries         the names in the order of first appearance
+    decode   the codes of a block     u and v
 
 DuckDB groups and joins the names of one part at a time. Only the distinct names are sorted. Joins
-do not keep the order of pairs, so each name and code is stored with its place.
+do not keep the order of pairs, so a place is stored with each name and code.
 
 A step writes to a temporary name and renames the result, so a killed run resumes at the block or
 part that it was working on.
@@ -40,23 +40,25 @@ from .pairs import common_type
 from .vertex_names import StoredNames
 
 #: The smallest accepted memory bound in bytes; DuckDB gets half of the bound.
-_LEAST = 2**28
+_MIN_MEMORY = 2**28
 #: The largest size of a block in bytes, so that places have 32 bits.
-_LARGEST_BLOCK = 2**31
+_MAX_BLOCK_BYTES = 2**31
+#: Folders of files that only numbering needs.
 _TEMPORARY = ("names", "codes", "dictionaries")
 #: Few names of a block are equal, so a dictionary would save no space.
 _PARQUET = "FORMAT parquet, COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1"
 
-#: End s (0 or 1) of row e of a block has place 2e + s. No step reads a column from the name of a
-#: folder: a folder of the user may be called ``name=x``.
+#: The place of end s (0 or 1) of row e of a block is 2e + s. No step reads a column from the name
+#: of a folder: a folder of the user may be called ``name=x``.
 _DIVIDE = """
     COPY (
         SELECT name, place, {block}::UINTEGER AS block, hash(name) % {parts} AS part FROM (
-            SELECT l AS name, place FROM arriving UNION ALL SELECT r, place + 1 FROM arriving
+            SELECT l AS name, place FROM block_ends
+            UNION ALL SELECT r, place + 1 FROM block_ends
         )
     ) TO '{draft}' ({parquet}, PARTITION_BY part)
 """
-_CODE = """
+_ENCODE = """
     CREATE OR REPLACE TEMP VIEW found AS FROM read_parquet('{found}', hive_partitioning = false);
     CREATE OR REPLACE TEMP TABLE dictionary AS
     SELECT *, (row_number() OVER () - 1)::UINTEGER AS code FROM (
@@ -99,28 +101,20 @@ def number_beyond_memory(
 ) -> EdgeSource:
     """Return all named pairs as a source with `names`.
 
-    If an earlier run divided some of the pairs (see `pairs_divided`), `pairs` start after them.
-    The pairs and names are read from files in `folder`, which keeps them for a later run with the
-    same `identity`, a JSON value. If `folder` is None, they are in a scratch folder, which is
+    `pairs` start after those that a killed run divided; see `count_divided_pairs`. The source reads
+    pairs and names from files in `folder`, which keeps them for a later run with the same
+    `identity`, a JSON value. If `folder` is None, the files are in a scratch folder, which is
     removed when the names are no longer used.
     """
-    if memory < _LEAST:
-        raise MemoryBoundError.of(memory, _LEAST, "to number the names of vertices on disk")
+    if memory < _MIN_MEMORY:
+        raise MemoryBoundError.of(memory, _MIN_MEMORY, "to number the names of vertices on disk")
     memory //= 2  # for DuckDB
     with contextlib.ExitStack() as resources, duckdb_errors():
         if folder is None:
-            folder = Path(resources.enter_context(scratch_folder(None))) / "pairs"
-        elif pairs_divided(folder, identity, spill) is None:
+            folder = Path(resources.enter_context(scratch_folder(None))) / "checkpoint" / "pairs"
+        if count_divided_pairs(folder, identity, spill) is None:
             _check_removable(folder)
-        if pairs_divided(folder, identity, spill) is None:
-            for name in ("complete.json", "state.json"):  # first: they mark others as valid
-                (folder / name).unlink(missing_ok=True)
-            shutil.rmtree(folder, ignore_errors=True)  # files of other pairs
-            for name in ("edges", *_TEMPORARY):
-                (folder / name).mkdir(parents=True)
-            _save(
-                folder / "state.json", {"key": _key(identity, spill), "rows": [], "divided": False}
-            )
+            _create_folder(folder, _key(identity, spill))
         config = {
             "memory_limit": f"{memory // 2**20}MiB",
             "threads": kernel_threads(),
@@ -129,34 +123,40 @@ def number_beyond_memory(
         }
         try:
             with _duckdb().connect(config=config) as connection:
-                size = int(min(memory * spill.block_share, _LARGEST_BLOCK))
+                size = int(min(memory * spill.block_share, _MAX_BLOCK_BYTES))
                 rows = _divide(connection, pairs, folder, size, spill.parts)
-                _code(connection, folder, spill.parts)
+                _encode(connection, folder, spill.parts)
+                _rank(connection, folder)
         finally:
             shutil.rmtree(folder / "spill", ignore_errors=True)
-        _scatter(rows, folder)
-        _save(folder / "complete.json", identity)
+        _decode(rows, folder)
+        _save_json(folder / "complete.json", identity)
         return _source(folder, resources.pop_all(), spill)
 
 
-def numbered_before(folder: Path, identity: Any, spill: Spill) -> EdgeSource | None:
+def load_numbered(folder: Path, identity: Any, spill: Spill) -> EdgeSource | None:
     """Return the source that an earlier run with the same input stored in a folder, or None."""
-    known = _load(folder / "complete.json")
+    known = _load_json(folder / "complete.json")
     if identity is None or known != identity:
         return None
     return _source(folder, contextlib.ExitStack(), spill)
 
 
-def pairs_divided(folder: Path, identity: Any, spill: Spill) -> int | None:
+def count_divided_pairs(folder: Path, identity: Any, spill: Spill) -> int | None:
     """Return the number of pairs that a killed run with the same input divided, or None."""
-    state = _load(folder / "state.json")
+    state = _load_json(folder / "state.json")
     return sum(state["rows"]) if state and state["key"] == _key(identity, spill) else None
+
+
+def _key(identity: Any, spill: Spill) -> list[Any]:
+    """Return the identity of the divided files; the hash depends on the version of DuckDB."""
+    return [identity, _duckdb().__version__, spill.parts]
 
 
 def _check_removable(folder: Path) -> None:
     """Check that a folder, and the checkpoint that it is in, have only files of this module."""
-    own = {"complete.json", "state.json", "edges", "names.parquet", "spill", *_TEMPORARY}
-    inside = [path for path in folder.glob("*") if path.name.removeprefix("draft-") not in own]
+    expected = {"complete.json", "state.json", "edges", "names.parquet", "spill", *_TEMPORARY}
+    inside = [path for path in folder.glob("*") if path.name.removeprefix("draft-") not in expected]
     others = [*inside, *(path for path in folder.parent.glob("*") if path != folder)]
     if others:
         raise OptionError(
@@ -165,9 +165,14 @@ def _check_removable(folder: Path) -> None:
         )
 
 
-def _key(identity: Any, spill: Spill) -> list[Any]:
-    """Return the identity of the divided files; the hash depends on the version of DuckDB."""
-    return [identity, _duckdb().__version__, spill.parts]
+def _create_folder(folder: Path, key: list[Any]) -> None:
+    """Create the folder of a new run; remove files of other pairs."""
+    for name in ("complete.json", "state.json"):  # first: they mark others as valid
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("edges", *_TEMPORARY):
+        (folder / name).mkdir(parents=True)
+    _save_json(folder / "state.json", {"key": key, "rows": [], "divided": False})
 
 
 def _source(folder: Path, resources: contextlib.ExitStack, spill: Spill) -> EdgeSource:
@@ -184,32 +189,70 @@ def _source(folder: Path, resources: contextlib.ExitStack, spill: Spill) -> Edge
 def _divide(
     connection: Any, pairs: Iterator[Any], folder: Path, size: int, parts: int
 ) -> list[int]:
-    """Write the weights of blocks of `size` bytes, and their names by part; return their rows."""
-    state: dict[str, Any] = _load(folder / "state.json")
+    """Write the weights of each block of `size` bytes, and its names by part.
+
+    Return the number of pairs of each block, including those that a killed run divided.
+    """
+    state: dict[str, Any] = _load_json(folder / "state.json")
     rows: list[int] = state["rows"]
-    for block in () if state["divided"] else _blocks(_alike(pairs, state), size):
+    for block in () if state["divided"] else _in_blocks(_of_one_type(pairs, state), size):
         label = f"{len(rows):08}"
         edges = folder / "edges" / label
         edges.mkdir(exist_ok=True)
         if "weight" in block.column_names:
             _save_array(edges / "weight.npy", arrow_values("weight", block["weight"]))
         place = np.arange(0, 2 * len(block), 2, dtype=np.uint32)
-        columns = {"l": block["l"], "r": block["r"], "place": place}
-        connection.register("arriving", pa.table(columns))
+        ends = pa.table({"l": block["l"], "r": block["r"], "place": place})
+        connection.register("block_ends", ends)
         with _replacing(folder / "names" / f"block={label}") as draft:
             _execute(connection, _DIVIDE, block=len(rows), parts=parts, draft=draft)
-        connection.unregister("arriving")
+        connection.unregister("block_ends")
         rows.append(len(block))
-        _save(folder / "state.json", state)
-    _save(folder / "state.json", {**state, "divided": True})
+        _save_json(folder / "state.json", state)
+    _save_json(folder / "state.json", {**state, "divided": True})
     return rows
 
 
-def _code(connection: Any, folder: Path, parts: int) -> None:
-    """Write the dictionary of each part and its codes by block, and remove its names.
+def _of_one_type(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
+    """Convert pairs to the types of the first pairs, which `state` keeps for a later run."""
+    first = sum(state["rows"])
+    for table in pairs:
+        left, right, *weight = table.columns
+        dtype = arrow_dtype("weight", weight[0].type).str if weight else None
+        if "names" not in state:
+            schema = pa.schema([("name", common_type([left.type, right.type]))])
+            state.update(names=schema.serialize().to_pybytes().hex(), weight=dtype)
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(state["names"])))
+        name_type = schema.field("name").type
+        common_type([name_type, left.type, right.type])
+        if dtype is not None:
+            check_dtype(first, np.dtype(dtype), np.dtype(state["weight"]))
+        try:
+            ends = left.cast(name_type), right.cast(name_type)
+        except pa.ArrowInvalid as error:
+            raise GraphError(f"names are not all of type {name_type}: {error}") from error
+        yield pa.table([*ends, *weight], table.column_names)
+        first += len(table)
 
-    Then write all names in the order in which they first appear.
-    """
+
+def _in_blocks(pairs: Iterator[Any], size: int) -> Iterator[Any]:
+    """Yield consecutive pairs in blocks of about `size` bytes."""
+    block: list[Any] = []
+    num_bytes = 0
+    for table in pairs:
+        step = max(1, len(table) * size // max(1, table.nbytes))
+        for start in range(0, len(table), step):
+            block.append(table.slice(start, step))
+            num_bytes += block[-1].nbytes
+            if num_bytes >= size:
+                yield pa.concat_tables(block)
+                block, num_bytes = [], 0
+    if block:
+        yield pa.concat_tables(block)
+
+
+def _encode(connection: Any, folder: Path, parts: int) -> None:
+    """Write the dictionary of each part and its codes by block, and remove its names."""
     for part in range(parts):
         report_progress("number names", part, parts)
         folders = [block / f"part={part}" for block in (folder / "names").iterdir()]
@@ -220,24 +263,27 @@ def _code(connection: Any, folder: Path, parts: int) -> None:
                 _replacing(folder / "dictionaries" / f"{part}.parquet") as dictionary,
             ):
                 names = f"{glob.escape(str(folder))}/names/block=*/part={part}/*.parquet"
-                _execute(connection, _CODE, found=names, dictionary=dictionary, draft=draft)
+                _execute(connection, _ENCODE, found=names, dictionary=dictionary, draft=draft)
         for path in folders:
             shutil.rmtree(path, ignore_errors=True)
     report_progress("number names", parts, parts)
+
+
+def _rank(connection: Any, folder: Path) -> None:
+    """Write all names in the order in which they first appear."""
     if not (folder / "names.parquet").exists():
         with _replacing(folder / "names.parquet") as draft:
             dictionaries = f"{glob.escape(str(folder))}/dictionaries/*.parquet"
             _execute(connection, _RANK, dictionaries=dictionaries, draft=draft)
 
 
-def _scatter(rows: list[int], folder: Path) -> None:
+def _decode(rows: list[int], folder: Path) -> None:
     """Write the columns u and v of each block."""
-    numbers = _numbers(folder)
+    numbers = _numbers_of_codes(folder)
     is_small = sum(map(len, numbers.values())) < 2**31
     for block, count in enumerate(rows):
         report_progress("number pairs", sum(rows[:block]), sum(rows))
-        label = f"{block:08}"
-        edges = folder / "edges" / label
+        edges = folder / "edges" / f"{block:08}"
         if (edges / "v.npy").exists():
             continue
         ends = np.empty(2 * count, np.int32 if is_small else np.int64)
@@ -250,54 +296,17 @@ def _scatter(rows: list[int], folder: Path) -> None:
     report_progress("number pairs", sum(rows), sum(rows))
 
 
-def _numbers(folder: Path) -> dict[int, NDArray[np.int64]]:
+def _numbers_of_codes(folder: Path) -> dict[int, NDArray[np.int64]]:
     """Return for each part the number of each code: the rank of its first appearance."""
     files = sorted((folder / "dictionaries").iterdir())
     tables = [parquet.read_table(file, columns=["first"], partitioning=None) for file in files]
     firsts = [np.asarray(table["first"]) for table in tables]
-    ends = np.cumsum([len(first) for first in firsts])
+    bounds = np.cumsum([len(first) for first in firsts])
     order = np.argsort(np.concatenate(firsts))
     number = np.empty_like(order)
     number[order] = np.arange(len(order))
     parts = (int(file.stem) for file in files)
-    return dict(zip(parts, np.split(number, ends[:-1]), strict=True))
-
-
-def _blocks(pairs: Iterator[Any], size: int) -> Iterator[Any]:
-    """Yield consecutive pairs in blocks of about `size` bytes."""
-    block: list[Any] = []
-    held = 0
-    for table in pairs:
-        step = max(1, len(table) * size // max(1, table.nbytes))
-        for start in range(0, len(table), step):
-            block.append(table.slice(start, step))
-            held += block[-1].nbytes
-            if held >= size:
-                yield pa.concat_tables(block)
-                block, held = [], 0
-    if block:
-        yield pa.concat_tables(block)
-
-
-def _alike(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
-    """Yield pairs with the types of the first pairs, which the state keeps."""
-    first = sum(state["rows"])
-    for table in pairs:
-        left, right, *weight = table.columns
-        dtype = arrow_dtype("weight", weight[0].type).str if weight else None
-        if "names" not in state:
-            schema = pa.schema([("name", common_type([left.type, right.type]))])
-            state.update(names=schema.serialize().to_pybytes().hex(), weight=dtype)
-        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(state["names"])))
-        kind = schema.field("name").type
-        common_type([kind, left.type, right.type])
-        if dtype is not None:
-            check_dtype(first, np.dtype(dtype), np.dtype(state["weight"]))
-        try:
-            yield pa.table([left.cast(kind), right.cast(kind), *weight], table.column_names)
-        except pa.ArrowInvalid as error:
-            raise GraphError(f"names are not all of type {kind}: {error}") from error
-        first += len(table)
+    return dict(zip(parts, np.split(number, bounds[:-1]), strict=True))
 
 
 @contextlib.contextmanager
@@ -325,8 +334,8 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def _execute(connection: Any, statements: str, **paths: Any) -> None:
-    quoted = {name: str(path).replace("'", "''") for name, path in paths.items()}
+def _execute(connection: Any, statements: str, **values: Any) -> None:
+    quoted = {name: str(value).replace("'", "''") for name, value in values.items()}
     connection.execute(statements.format(parquet=_PARQUET, **quoted))
 
 
@@ -346,12 +355,12 @@ def _save_array(path: Path, values: NDArray[Any]) -> None:
         np.save(file, values)
 
 
-def _save(path: Path, value: Any) -> None:
+def _save_json(path: Path, value: Any) -> None:
     with _replacing(path) as draft:
         draft.write_text(json.dumps(value))
 
 
-def _load(path: Path) -> Any:
+def _load_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text())
     except (OSError, ValueError):

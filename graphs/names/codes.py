@@ -17,10 +17,10 @@ from ..libraries.pyarrow import kinds, pa
 from .pairs import common_type
 
 #: The strings of an Arrow array have at most this number of bytes, because offsets have 31 bits.
-_MOST_BYTES = 2**31 - 1
+_MAX_BYTES = 2**31 - 1
 
 
-def numbered(
+def number_names(
     tables: MutableSequence[Any],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any] | None, Any]:
     """Assign numbers to the names of pairs, in the order of first appearance; drop the pairs.
@@ -31,55 +31,58 @@ def numbered(
     weighted = (table for table in tables if "weight" in table.column_names)
     weights = [arrow_values("weight", table["weight"]) for table in weighted]
     tables.clear()
-    codes, values = encoded(chunks)
+    codes, names = encode(chunks)
     half = len(codes) // 2
-    u, v, order = _by_first_appearance(codes[:half], codes[half:], len(values))
+    u, v, order = _by_first_appearance(codes[:half], codes[half:], len(names))
     del codes
-    return u, v, join_weights(weights) if weights else None, values.take(order)
+    return u, v, join_weights(weights) if weights else None, names.take(order)
 
 
-def encoded(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
-    """Return the code of each name, and the name of each code as a `pyarrow.Array`."""
+def encode(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
+    """Return the code of each name, and the name of each code as a `pyarrow.Array`.
+
+    Chunks of strings or integers are dropped from the list.
+    """
     if not sum(map(len, chunks)):
         return np.empty(0, np.int32), pa.array([], pa.string())
     if kinds.is_struct(chunks[0].type):
-        return _encoded_structs(chunks)
-    wanted = common_type([chunk.type for chunk in chunks])
-    if wanted == pa.string() and sum(chunk.nbytes for chunk in chunks) > _MOST_BYTES:
-        wanted = pa.large_string()
+        return _encode_structs(chunks)
+    name_type = common_type([chunk.type for chunk in chunks])
+    if name_type == pa.string() and sum(chunk.nbytes for chunk in chunks) > _MAX_BYTES:
+        name_type = pa.large_string()
     try:
-        column = pa.chunked_array([chunk.cast(wanted) for chunk in chunks], wanted)
+        column = pa.chunked_array([chunk.cast(name_type) for chunk in chunks], name_type)
     except pa.ArrowInvalid as error:
-        raise GraphError(f"names are not all of type {wanted}: {error}") from error
+        raise GraphError(f"names are not all of type {name_type}: {error}") from error
     chunks.clear()
     threads = kernel_threads()
     size = -(-len(column) // threads)
-    parts = [column.slice(start, size) for start in range(0, len(column), size)]
+    shares = [column.slice(start, size) for start in range(0, len(column), size)]
     del column
     with ThreadPoolExecutor(threads) as pool:  # Arrow encodes a column on one thread
-        coded = list(pool.map(lambda part: part.dictionary_encode(), parts))
-    parts.clear()
-    # The chunks of a part share a dictionary. Arrow's unify_dictionaries would merge it once each.
-    values = [part.chunk(0).dictionary for part in coded if part.num_chunks]
-    merged = pa.chunked_array(values, wanted).dictionary_encode()
+        encoded = list(pool.map(lambda share: share.dictionary_encode(), shares))
+    shares.clear()
+    # The chunks of a share have one dictionary. Arrow's unify_dictionaries would merge it for each.
+    dictionaries = [share.chunk(0).dictionary for share in encoded if share.num_chunks]
+    merged = pa.chunked_array(dictionaries, name_type).dictionary_encode()
     codes: list[NDArray[np.int32]] = []
-    for part in coded:
-        number = np.asarray(merged.chunk(len(codes)).indices)
-        codes.append(number[np.concatenate([np.asarray(each.indices) for each in part.chunks])])
+    for share in encoded:
+        code = np.asarray(merged.chunk(len(codes)).indices)
+        codes.append(code[np.concatenate([np.asarray(chunk.indices) for chunk in share.chunks])])
     return np.concatenate(codes), merged.chunk(0).dictionary
 
 
-def _encoded_structs(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
-    """Encode the fields one by one, and after each field encode the pairs of codes."""
-    names = [field.name for field in chunks[0].type]
-    codes, first = encoded([chunk.field(0) for chunk in chunks])
-    values = [first]
-    for place in range(1, len(names)):
-        more, own = encoded([chunk.field(place) for chunk in chunks])
-        codes, both = encoded([pa.array(codes.astype(np.int64) * len(own) + more)])
-        former, latter = map(pa.array, np.divmod(np.asarray(both), len(own)))
-        values = [*(value.take(former) for value in values), own.take(latter)]
-    return codes, pa.StructArray.from_arrays(values, names)
+def _encode_structs(chunks: list[Any]) -> tuple[NDArray[np.int32], Any]:
+    """Encode the first field, then the pairs of each prefix of fields and its next field."""
+    first, *others = zip(*(chunk.flatten() for chunk in chunks), strict=True)
+    codes, names = encode(list(first))
+    fields = [names]
+    for column in others:
+        field_codes, names = encode(list(column))
+        codes, pairs = encode([pa.array(codes.astype(np.int64) * len(names) + field_codes)])
+        prefixes, last = map(pa.array, np.divmod(np.asarray(pairs), len(names)))
+        fields = [*(field.take(prefixes) for field in fields), names.take(last)]
+    return codes, pa.StructArray.from_arrays(fields, [field.name for field in chunks[0].type])
 
 
 def _by_first_appearance(
@@ -90,11 +93,11 @@ def _by_first_appearance(
     Return both columns, and the code of each number.
     """
     first = np.full(count, 2 * len(u))
-    for side, codes in enumerate((u, v)):
-        own = np.full(count, 2 * len(u))
+    for end, codes in enumerate((u, v)):
+        first_here = np.full(count, 2 * len(u))
         # If several values are written to a place, NumPy keeps the last: the first appearance.
-        own[codes[::-1]] = np.arange(2 * len(u) - 2 + side, -1, -2)
-        np.minimum(first, own, out=first)
+        first_here[codes[::-1]] = np.arange(2 * len(u) - 2 + end, -1, -2)
+        np.minimum(first, first_here, out=first)
     order = np.argsort(first)
     number = np.empty(count, np.int32)
     number[order] = np.arange(count, dtype=np.int32)

@@ -19,8 +19,8 @@ from ..formats import parts_of
 from ..libraries.dask import is_dask
 from ..places.url import places_of
 from ..source import EdgeSource
-from .beyond_memory import Spill, number_beyond_memory, numbered_before, pairs_divided
-from .codes import numbered
+from .beyond_memory import Spill, count_divided_pairs, load_numbered, number_beyond_memory
+from .codes import number_names
 from .on_workers import number_on_workers
 from .pairs import named_pairs
 from .vertex_names import VertexNames
@@ -36,7 +36,6 @@ def number_graph(
     *,
     encoding: str | None = None,
     format: str | None = None,  # noqa: A002
-    num_vertices: int | None = None,
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     spill: Spill = Spill(),  # noqa: B008  # immutable
@@ -44,15 +43,13 @@ def number_graph(
 ) -> EdgeList | EdgeSource:
     """Return the graph of `named_pairs` with its vertices numbered.
 
-    Without `ends`, the columns have their usual names. The graph is a source if the pairs need more
-    than `memory` bytes: DuckDB then numbers them on disk. The folder `checkpoint` keeps numbered
-    pairs that come from files. `num_vertices` must be None. If the scheduler of a cluster is given,
-    its `workers` number the pairs that Dask computes.
+    Without `ends`, the columns have their default names. If the pairs need more than `memory`
+    bytes, DuckDB numbers them on disk, and the graph is a source. The folder `checkpoint` keeps
+    numbered pairs that come from files. If `workers`, the scheduler of a cluster, are given, they
+    number the pairs that Dask computes.
     """
     if ends is not None:
         _check_ends(ends)
-    if num_vertices is not None:
-        raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
     if workers is not None and is_dask(graph):
         return number_on_workers(graph, ends, weight, workers)
     pairs = partial(named_pairs, graph, ends, weight, format, encoding)
@@ -68,19 +65,20 @@ def number_graph(
             encoding,
             *(file_fingerprint(place) + str(keys or "") for place, keys in parts),
         ]
-        if (known := numbered_before(folder, identity, spill)) is not None:
-            return known
-        if memory is not None and (done := pairs_divided(folder, identity, spill)) is not None:
-            return number_beyond_memory(pairs(done), memory, folder, identity, spill)
+        if (stored := load_numbered(folder, identity, spill)) is not None:
+            return stored
+        num_divided = None if memory is None else count_divided_pairs(folder, identity, spill)
+        if memory is not None and num_divided is not None:
+            return number_beyond_memory(pairs(num_divided), memory, folder, identity, spill)
     tables = pairs()
-    held, size = deque[Any](), 0
+    loaded, size = deque[Any](), 0
     for table in tables:
-        held.append(table)
+        loaded.append(table)
         size += table.nbytes
         if memory is not None and size * spill.growth > memory:
-            dropped = (held.popleft() for _ in range(len(held)))
+            dropped = (loaded.popleft() for _ in range(len(loaded)))
             return number_beyond_memory(chain(dropped, tables), memory, folder, identity, spill)
-    return _number_in_memory(held)
+    return _number_in_memory(loaded)
 
 
 def _check_ends(ends: Any) -> None:
@@ -98,6 +96,6 @@ def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     """Return named pairs as an edge list with `names`, and drop the pairs."""
     num_edges = sum(map(len, pairs))
     report_progress("number names", 0, 2 * num_edges)
-    u, v, weight, names = numbered(pairs)
+    u, v, weight, names = number_names(pairs)
     report_progress("number names", 2 * num_edges, 2 * num_edges)
     return EdgeList(u, v, weight, names=VertexNames(names))

@@ -1,20 +1,22 @@
 """Number the vertices of named pairs that Dask computes, on the workers of a cluster.
 
-Each chunk numbers its own names. These are divided by a hash into parts, so that each name is in
-one part. All steps are tasks, and only sizes reach the caller:
+Each chunk numbers its names from 0, and divides them by a hash into parts, so that each name is in
+one part. A name is new in a chunk if no earlier chunk has it. All steps are tasks, and only sizes
+reach the caller:
 
-    divide   the pairs of a chunk     its ends by own numbers; its names, by part
-    match    the names of a part      a code for each name; which names are new in each chunk
-    count    the marks of a chunk     its new names, in the order of first appearance
-    assign   the count before it      the numbers of its new names, by part
-    look up  the numbers of a part    the numbers of the names of each chunk
-    number   the numbers of a chunk   u, v and weight
+    divide   the pairs of a chunk           its ends in its own numbers; its names, by part
+    match    the names of a part            a code for each name; marks of new names, by chunk
+    count    the marks of a chunk           its new names, in the order of first appearance
+    assign   the counts of earlier chunks   the numbers of a chunk's new names, by part
+    look up  the numbers of a part          the numbers of the names of each chunk
+    number   the numbers of a chunk         u, v and weight
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -26,15 +28,14 @@ from ..libraries.dask import dask_chunks
 from ..libraries.pyarrow import kinds, pa
 from ..segments import Delayed
 from ..source import EdgeSource
-from .codes import encoded, numbered
+from .codes import encode, number_names
 from .pairs import common_type, named_pairs
 from .vertex_names import VertexNames
 
-#: The number of parts, if there are as many workers.
-_MOST_PARTS = 16
+#: The largest number of parts; otherwise there is one for each worker.
+_MAX_PARTS = 16
 #: Odd factors of the hash.
 _FACTOR, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-_ONE = np.uint64(1)
 
 
 def number_on_workers(
@@ -42,63 +43,57 @@ def number_on_workers(
 ) -> EdgeSource:
     """Return a graph that Dask computes as a source; columns and names stay on the workers."""
     chunks = [chunk for chunk, _ in dask_chunks(graph)]
-    count = len(chunks)
-    places, parts = range(count), range(min(scheduler.workers, _MOST_PARTS))
+    count, num_parts = len(chunks), min(scheduler.workers, _MAX_PARTS)
 
-    def each(name: str, call: Callable[..., Any], rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return a handle for the result of each call."""
+    def submit(name: str, calls: Iterable[Sequence[Any]]) -> list[Any]:
+        """Submit calls, each a function and handles; return a handle for the result of each."""
         return [
-            scheduler.submit(partial(call, at), *row, key=f"{name}-{at}")
-            for at, row in enumerate(rows)
+            scheduler.submit(function, *handles, key=f"{name}-{at}")
+            for at, (function, *handles) in enumerate(calls)
         ]
 
-    def pick(name: str, handles: Sequence[Any], items: range) -> list[list[Any]]:
-        """Return a handle for each item of each result."""
+    def items(name: str, handles: Sequence[Any], indices: range) -> list[list[Any]]:
+        """Return for each index the handles of this item of all results."""
         return [
-            [
-                scheduler.submit(partial(_item, item), handle, key=f"{name}-{at}-{item}")
-                for item in items
-            ]
-            for at, handle in enumerate(handles)
+            submit(f"{name}-{index}", ((itemgetter(index), handle) for handle in handles))
+            for index in indices
         ]
 
-    divide = partial(_divide, ends=ends, weight=weight, parts=len(parts))
-    divided = each("divide", divide, [[scheduler.compute(chunk)] for chunk in chunks])
-    names = pick("names", divided, range(1, len(parts) + 1))
-    matched = each("match", _match, [[row[part] for row in names] for part in parts])
-    marks = pick("marks", matched, range(count, 2 * count))
-    counted = each("count", _count, [[divided[at], *(row[at] for row in marks)] for at in places])
-    sizes = pick("sizes", counted, range(1, 3))
-    facts = scheduler.gather([handle for row in sizes for handle in row])
-    counts, types = facts[0::2], [kind for kind in facts[1::2] if kind is not None]
-    bounds = np.cumsum([0, *counts]).tolist()
-    assign = partial(_assign, bounds)
-    assigned = each("assign", assign, [[divided[at], counted[at]] for at in places])
-    numbers = pick("numbers", assigned, range(len(parts)))
-    found = each(
-        "look_up", _look_up, [[matched[part], *(row[part] for row in numbers)] for part in parts]
-    )
-    looked = pick("found", found, range(count))
-    dtype = np.dtype(np.int32 if bounds[-1] < 2**31 else np.int64)
-    columns = each(
-        "number",
-        partial(_number, dtype=dtype),
-        [[divided[at], *(row[at] for row in looked)] for at in places],
-    )
-    scheduler.gather(columns[:0])  # waits for all tasks, so errors are raised here
+    divide = partial(_divide, ends=ends, weight=weight, num_parts=num_parts)
+    calls = ((partial(divide, at), scheduler.compute(chunk)) for at, chunk in enumerate(chunks))
+    divided = submit("divide", calls)
+    names = items("names", divided, range(1, num_parts + 1))
+    matched = submit("match", ((_match, *of_part) for of_part in names))
+    marks = items("marks", matched, range(count, 2 * count))
+    rows = zip(divided, marks, strict=True)
+    counted = submit("count", ((_count, chunk, *of_chunk) for chunk, of_chunk in rows))
+    counts, types = map(scheduler.gather, items("sizes", counted, range(1, 3)))
+    *firsts, num_vertices = np.cumsum([0, *counts]).tolist()
+    assign = (partial(_assign, first) for first in firsts)
+    assigned = submit("assign", zip(assign, divided, counted, strict=True))
+    new_numbers = items("new_numbers", assigned, range(num_parts))
+    rows = zip(matched, new_numbers, strict=True)
+    looked_up = submit("look_up", ((_look_up, part, *of_part) for part, of_part in rows))
+    numbers = items("numbers", looked_up, range(count))
+    number = partial(_number, dtype=np.dtype(np.int32 if num_vertices < 2**31 else np.int64))
+    rows = zip(divided, numbers, strict=True)
+    columns = submit("number", ((number, chunk, *of_chunk) for chunk, of_chunk in rows))
+    scheduler.gather([])  # waits for all tasks, so errors are raised here
     segments = tuple(
         Delayed(scheduler.keep(handle), label=str(at)) for at, handle in enumerate(columns)
     )
-    stored = [scheduler.keep(row[0]) for row in pick("new_names", counted, range(3, 4))]
-    kind = common_type(types) if types else pa.string()
-    return EdgeSource(segments, bounds[-1], names=RemoteNames(stored, bounds[-1], kind))
+    (new_names,) = items("new_names", counted, range(3, 4))
+    known_types = [name_type for name_type in types if name_type is not None]
+    name_type = common_type(known_types) if known_types else pa.string()
+    futures = [scheduler.keep(handle) for handle in new_names]
+    return EdgeSource(segments, num_vertices, names=RemoteNames(futures, num_vertices, name_type))
 
 
 class RemoteNames(VertexNames):
     """Names of `count` vertices in the memory of workers: a future for each range of them."""
 
-    def __init__(self, futures: Sequence[Any], count: int, kind: Any) -> None:
-        self._futures, self._values, self._type, self._length = futures, None, kind, count
+    def __init__(self, futures: Sequence[Any], count: int, name_type: Any) -> None:
+        self._futures, self._values, self._type, self._length = futures, None, name_type, count
 
     @property
     def values(self) -> Any:
@@ -107,97 +102,102 @@ class RemoteNames(VertexNames):
         return pa.concat_arrays(chunks) if chunks else pa.array([], self._type)
 
 
-def _item(item: int, results: Sequence[Any]) -> Any:
-    return results[item]
-
-
 def _divide(
-    place: int, chunk: Any, *, ends: Sequence[Any] | None, weight: Column | None, parts: int
+    position: int,
+    chunk: Any,
+    *,
+    ends: Sequence[Any] | None,
+    weight: Column | None,
+    num_parts: int,
 ) -> tuple[Any, ...]:
-    """Return the columns of a chunk with own numbers, its names and their parts; names by part."""
+    """Return the columns of a chunk in its own numbers, with its names and their parts.
+
+    Further items are the names of each part.
+    """
     try:
         tables = list(named_pairs([chunk], ends, weight))
     except GraphError as error:
-        raise GraphError(f"chunk {place}: {error}") from error
-    u, v, weights, names = numbered(tables)
-    part = _parts_of(names, parts)
-    own = (u, v, weights, part, names)
-    return own, *(names.filter(pa.array(part == each)) for each in range(parts))
+        raise GraphError(f"chunk {position}: {error}") from error
+    u, v, weights, names = number_names(tables)
+    part = _parts_of(names, num_parts)
+    by_part = (names.filter(pa.array(part == each)) for each in range(num_parts))
+    return (u, v, weights, part, names), *by_part
 
 
-def _match(_: int, *names: Any) -> tuple[NDArray[Any], ...]:
-    """Return a code for each name of each chunk, in the order of first appearance; new names."""
+def _match(*names: Any) -> tuple[NDArray[Any], ...]:
+    """Return a code for each name of each chunk, in the order of first appearance.
+
+    Further items mark the names of each chunk that no earlier chunk has.
+    """
     ends = np.cumsum([len(each) for each in names])[:-1]
-    codes, _ = encoded([each for each in names if len(each)])
+    codes, _ = encode([each for each in names if len(each)])
     before = np.maximum.accumulate(np.concatenate([[-1], codes]))[:-1]
     return *np.split(codes, ends), *np.split(codes > before, ends)
 
 
-def _count(_: int, divided: Sequence[Any], *marks: NDArray[Any]) -> tuple[Any, ...]:
+def _count(divided: Sequence[Any], *marks: NDArray[Any]) -> tuple[Any, ...]:
     """Return which names of a chunk are new, their number and type, and the new names."""
     *_, part, names = divided[0]
-    is_new = _in_place(part, marks, bool)
-    kind = names.type if len(names) else None
-    return is_new, int(is_new.sum()), kind, names.filter(pa.array(is_new))
+    is_new = _in_order(part, marks, bool)
+    name_type = names.type if len(names) else None
+    return is_new, int(is_new.sum()), name_type, names.filter(pa.array(is_new))
 
 
-def _assign(
-    bounds: Sequence[int], place: int, divided: Sequence[Any], counted: Sequence[Any]
-) -> list[NDArray[Any]]:
-    """Return the numbers of the new names of a chunk, by part."""
+def _assign(first: int, divided: Sequence[Any], counted: Sequence[Any]) -> list[NDArray[Any]]:
+    """Return the numbers of the new names of a chunk, from `first` on, by part."""
     *_, part, _ = divided[0]
     new = part[counted[0]]
-    number = np.arange(bounds[place], bounds[place + 1])
-    return [number[new == each] for each in range(len(divided) - 1)]
+    return [first + np.flatnonzero(new == each) for each in range(len(divided) - 1)]
 
 
-def _look_up(_: int, matched: Sequence[Any], *numbers: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return the numbers of the names of each chunk; those of new names are in order of codes."""
+def _look_up(matched: Sequence[Any], *numbers: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the numbers of the names of each chunk; `numbers` are in the order of the codes."""
     number = np.concatenate(numbers)
     return [number[codes] for codes in matched[: len(numbers)]]
 
 
 def _number(
-    _: int, divided: Sequence[Any], *numbers: NDArray[Any], dtype: np.dtype[Any]
+    divided: Sequence[Any], *numbers: NDArray[Any], dtype: np.dtype[Any]
 ) -> tuple[NDArray[Any], ...]:
     """Return the columns of a chunk."""
     u, v, weight, part, _ = divided[0]
-    number = _in_place(part, numbers, dtype)
+    number = _in_order(part, numbers, dtype)
     return number[u], number[v], *([] if weight is None else [weight])
 
 
-def _in_place(part: NDArray[Any], values: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    """Return the values of all names of a chunk, from those of each part."""
-    placed = np.empty(len(part), dtype)
-    for each, found in enumerate(values):
-        placed[part == each] = found
-    return placed
+def _in_order(part: NDArray[Any], values: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    """Return a value for each name of a chunk, from the values of the names of each part."""
+    ordered = np.empty(len(part), dtype)
+    for each, of_part in enumerate(values):
+        ordered[part == each] = of_part
+    return ordered
 
 
-def _parts_of(names: Any, count: int) -> NDArray[np.uint64]:
+def _parts_of(names: Any, num_parts: int) -> NDArray[np.uint64]:
     """Return the part of each name, by a hash that is the same in all processes."""
     hashed = _hashed(names)
     mixed: NDArray[np.uint64] = (hashed ^ (hashed >> np.uint64(32))) * _MIXER
-    return (mixed >> np.uint64(33)) % np.uint64(count)
+    return (mixed >> np.uint64(33)) % np.uint64(num_parts)
 
 
 def _hashed(names: Any) -> NDArray[np.uint64]:
-    """Return a hash of each name, of strings, integers, or structs of these."""
+    """Return a hash of each name: a string, an integer or a struct of these."""
     hashed: NDArray[np.uint64]
     if kinds.is_struct(names.type):
         hashed = np.zeros(len(names), np.uint64)
-        for place in range(names.type.num_fields):
-            hashed = hashed * _FACTOR + _hashed(names.field(place))
+        for field in names.flatten():
+            hashed = hashed * _FACTOR + _hashed(field)
     elif kinds.is_integer(names.type):
-        signed = np.asarray(names).astype("u8" if kinds.is_uint64(names.type) else "i8")
-        hashed = signed.view("u8")
+        integers = np.asarray(names).astype("u8" if kinds.is_uint64(names.type) else "i8")
+        hashed = integers.view("u8")
     else:
         _, offsets, data = names.cast(pa.large_string()).buffers()
         ends = np.frombuffer(offsets, np.int64)[: len(names) + 1]
         letters = np.frombuffer(data or b"", np.uint8)[ends[0] : ends[-1]]
-        lengths = np.diff(ends)
+        lengths, ends = np.diff(ends), ends - ends[0]
         powers = np.multiply.accumulate(np.full(lengths.max(initial=0), _FACTOR))
-        place = np.arange(len(letters)) - np.repeat(ends[:-1] - ends[0], lengths)
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum((letters + _ONE) * powers[place])])
-        hashed = np.diff(sums[ends - ends[0]])
+        position = np.arange(len(letters)) - np.repeat(ends[:-1], lengths)
+        terms = (letters + np.uint64(1)) * powers[position]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms)])
+        hashed = np.diff(sums[ends])
     return hashed

@@ -13,7 +13,7 @@ from ...progress import report_progress
 from ..column_names import Chooser, Column, ColumnNames, columns_in
 from ..formats import parts_of
 from ..libraries.arrow_tables import arrow_dtype, check_no_nulls, plain_column
-from ..libraries.dask import computed, dask_chunks, is_dask
+from ..libraries.dask import compute_chunk, dask_chunks, is_dask
 from ..libraries.pyarrow import kinds, pa
 from ..libraries.tables import is_table, tables
 from ..places.url import places_of
@@ -29,23 +29,23 @@ def named_pairs(
 ) -> Iterator[Any]:
     """Yield the pairs of a graph whose vertices have names, in order, from edge `first` on.
 
-    Each is a `pyarrow.Table` of l and r, strings or integers or structs of these, and weight if the
-    graph has weights.
+    Each block of pairs is a `pyarrow.Table` with the columns l and r, and weight if the graph has
+    weights. The names are strings, integers or structs of these.
 
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
-    of a Parquet, Arrow or CSV file; or an iterable of these. `ends` and `weight` name its columns.
+    of a Parquet, Arrow or text file; or an iterable of these. `ends` and `weight` name its columns.
     """
-    choose, skip = Chooser(weight, ends), first
+    choose, num_skipped = Chooser(weight, ends), first
     for (left, right, weights), table in _tables(graph, choose, format, encoding):
-        if skip >= len(table):
-            skip -= len(table)
+        if num_skipped >= len(table):
+            num_skipped -= len(table)
             continue
-        table, skip = table.slice(skip), 0
+        table, num_skipped = table.slice(num_skipped), 0
         fields = [*map(_field_name, columns_in(left), columns_in(right), count(1))]
-        pairs = {
-            end: _joined(fields, [_names(name, table[name], first) for name in columns_in(columns)])
-            for end, columns in (("l", left), ("r", right))
-        }
+        pairs = {}
+        for end, columns in (("l", left), ("r", right)):
+            names = [_name_column(name, table[name], first) for name in columns_in(columns)]
+            pairs[end] = names[0] if len(names) == 1 else _as_structs(fields, names)
         if weights is not None:
             arrow_dtype(weights, table[weights].type)
             check_no_nulls(weights, table[weights], first)
@@ -61,13 +61,13 @@ def _tables(
     format: str | None,  # noqa: A002
     encoding: str | None,
 ) -> Iterator[tuple[ColumnNames, Any]]:
-    """Yield the chosen columns, and a `pyarrow.Table` that has them."""
+    """Yield the names of the chosen columns with a `pyarrow.Table` of them."""
     if places := places_of(graph):
         for part, kind in parts_of(places, format):
             yield from kind.named_tables(part, choose, encoding)
     elif is_dask(graph):
         for chunk, _ in dask_chunks(graph):
-            yield from _tables(computed(chunk), choose, format, encoding)
+            yield from _tables(compute_chunk(chunk), choose, format, encoding)
     elif is_table(graph):
         yield from tables(graph, choose)
     elif _are_columns(graph):
@@ -91,8 +91,8 @@ def _are_columns(graph: Any) -> bool:
     return is_short and all(isinstance(column, list | np.ndarray) for column in graph)
 
 
-def _names(name: str, column: Any, first_edge: int) -> Any:
-    """Return a column of names without missing values: of strings or of integers."""
+def _name_column(name: str, column: Any, first_edge: int) -> Any:
+    """Return a column as strings or integers; check that no value is missing."""
     column = plain_column(name, column)
     check_no_nulls(name, column, first_edge)
     is_name = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
@@ -102,24 +102,22 @@ def _names(name: str, column: Any, first_edge: int) -> Any:
     return column
 
 
-def _field_name(left: str, right: str, place: int) -> str:
-    """Return what the names of two columns have in common: "id" for "id_l" and "id_r"."""
+def _field_name(left: str, right: str, number: int) -> str:
+    """Return the common prefix of the names of two columns: "id" for "id_l" and "id_r"."""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
-    return "".join(letter for letter, _ in same).rstrip("_-. ") or f"name_{place}"
+    return "".join(letter for letter, _ in same).rstrip("_-. ") or f"name_{number}"
 
 
-def _joined(fields: Sequence[str], columns: Sequence[Any]) -> Any:
+def _as_structs(fields: Sequence[str], columns: Sequence[Any]) -> Any:
     """Return several columns of names as one column of structs."""
-    if len(columns) == 1:
-        return columns[0]
-    whole = [pa.concat_arrays(column.chunks) for column in columns]
-    return pa.chunked_array([pa.StructArray.from_arrays(whole, fields)])
+    arrays = [pa.concat_arrays(column.chunks) for column in columns]
+    return pa.chunked_array([pa.StructArray.from_arrays(arrays, fields)])
 
 
 def common_type(types: Sequence[Any]) -> Any:
     """Return the Arrow type that represents the names of all columns."""
     if any(map(kinds.is_struct, types)):
-        fields = [[kind.field(place) for kind in types] for place in range(types[0].num_fields)]
+        fields = zip(*types, strict=True)  # each field, in all types
         return pa.struct([(each[0].name, common_type([f.type for f in each])) for each in fields])
     integers = [kinds.is_integer(kind) for kind in types]
     if any(integers) and not all(integers):

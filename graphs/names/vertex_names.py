@@ -48,15 +48,15 @@ class VertexNames:
 
     def take(self, vertices: Any) -> Any:
         """Return the names of the vertices of an integer array, as a `pyarrow.Array`."""
-        return self.values.take(_arrow(vertices))
+        return self.values.take(_as_arrow(vertices))
 
     def columns(self, label: str, vertices: Any, *, as_given: bool = False) -> dict[str, Any]:
-        """Return the names of vertices as columns, by the names that `name_columns` gives them.
+        """Return the names of vertices as columns, called as `name_columns` defines.
 
         If `as_given`, names that Arrow cannot hold are an object array, otherwise text.
         """
-        named = name_columns(label, self.type)
-        return dict(zip(named, fields_of(self.take(vertices)), strict=True))
+        columns = fields_of(self.take(vertices))
+        return dict(zip(name_columns(label, self.type), columns, strict=True))
 
     def numbers(self, names: Any) -> NDArray[np.int64]:
         """Return the vertices that have the given names.
@@ -75,14 +75,15 @@ class VertexNames:
             If no vertex has one of the names, or a name is of another type.
         """
         if kinds.is_struct(self.type):
-            return _looked_up(names, self)
+            return _look_up(names, self)
         try:
-            known = pa.array(names, self.type) if isinstance(names, list | tuple) else _arrow(names)
-            numbers = compute.index_in(known.cast(self.type), value_set=self.values)
+            is_plain = isinstance(names, list | tuple)
+            wanted = pa.array(names, self.type) if is_plain else _as_arrow(names)
+            numbers = compute.index_in(wanted.cast(self.type), value_set=self.values)
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise OptionError(f"names of vertices must be of type {self.type}: {error}") from error
         if numbers.null_count:
-            unknown = known[numbers.is_null().index(True).as_py()].as_py()
+            unknown = wanted[numbers.is_null().index(True).as_py()].as_py()
             raise OptionError(f"no vertex has the name {unknown!r}")
         return np.asarray(numbers).astype(np.int64)
 
@@ -96,10 +97,10 @@ class VertexNames:
 
     def __iter__(self) -> Iterator[Any]:
         for block in self.blocks(2**16):
-            yield from map(_plain, block.to_pylist())
+            yield from map(_as_tuple, block.to_pylist())
 
     def __getitem__(self, vertex: int) -> Any:
-        return _plain(self.values[int(vertex)].as_py())
+        return _as_tuple(self.values[int(vertex)].as_py())
 
     def __repr__(self) -> str:
         return f"<VertexNames: {len(self)} of type {self.type}>"
@@ -185,7 +186,7 @@ class NodeNames(VertexNames):
 
     def numbers(self, names: Any) -> NDArray[np.int64]:
         """Return the vertices that have the given names; see `VertexNames.numbers`."""
-        return _looked_up(names, self._nodes)
+        return _look_up(names, self._nodes)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._nodes)
@@ -195,18 +196,19 @@ class NodeNames(VertexNames):
 
 
 def joined_names(names: VertexNames, more: VertexNames) -> tuple[VertexNames, NDArray[np.int64]]:
-    """Return names followed by the new ones among `more`, and the vertex of each of `more`."""
+    """Return `names` followed by the new names in `more`, and the vertex of each name in `more`."""
     if isinstance(names, NodeNames):
         number = {name: vertex for vertex, name in enumerate(names)}
         numbers = np.array([number.setdefault(name, len(number)) for name in more], np.int64)
         return NodeNames(list(number)), numbers
-    kind = names.type
-    if kinds.is_integer(kind) != kinds.is_integer(more.type):
-        raise GraphError(f"names are of type {more.type}, but those of the graph of type {kind}")
-    added = more.values.cast(kind)
-    if kinds.is_struct(kind):
-        known = {name: vertex for vertex, name in enumerate(names)}
-        numbers = np.array([known.get(name, -1) for name in more], np.int64)
+    if kinds.is_integer(names.type) != kinds.is_integer(more.type):
+        raise GraphError(
+            f"names are of type {more.type}, but those of the graph of type {names.type}"
+        )
+    added = more.values.cast(names.type)
+    if kinds.is_struct(names.type):
+        number = {name: vertex for vertex, name in enumerate(names)}
+        numbers = np.array([number.get(name, -1) for name in more], np.int64)
     else:
         numbers = np.asarray(compute.index_in(added, value_set=names.values).fill_null(-1))
         numbers = numbers.astype(np.int64)
@@ -216,45 +218,43 @@ def joined_names(names: VertexNames, more: VertexNames) -> tuple[VertexNames, ND
 
 
 def names_of(nodes: list[Any]) -> NodeNames | None:
-    """Return the names of vertices; None if they are the numbers of vertices, or not distinct."""
+    """Return nodes as names; None if they are 0, 1, 2 and so on, or not distinct."""
     if nodes == list(range(len(nodes))) or len(set(nodes)) < len(nodes):
         return None
     return NodeNames(nodes)
 
 
-def name_columns(label: str, kind: Any) -> dict[str, Any]:
-    """Return the columns of names of an Arrow type, with their types: one, or one for each field.
+def name_columns(label: str, name_type: Any) -> dict[str, Any]:
+    """Return the types of the columns of names by their titles: one, or one for each field.
 
-    A field is called ``label.field``, or ``field`` in a table with an empty label.
+    The title of a field is ``label.field``, or ``field`` if the label is empty.
     """
-    if not kinds.is_struct(kind):
-        return {label: kind}
-    return {f"{label}.{field.name}".removeprefix("."): field.type for field in kind}
+    if not kinds.is_struct(name_type):
+        return {label: name_type}
+    return {f"{label}.{field.name}".removeprefix("."): field.type for field in name_type}
 
 
 def fields_of(names: Any) -> list[Any]:
     """Return the columns of an array of names."""
-    if not kinds.is_struct(names.type):
-        return [names]
-    return [names.field(place) for place in range(names.type.num_fields)]
+    columns: list[Any] = names.flatten() if kinds.is_struct(names.type) else [names]
+    return columns
 
 
-def _plain(name: Any) -> Any:
+def _as_tuple(name: Any) -> Any:
+    """Return a struct as a tuple; other names are returned unchanged."""
     return tuple(name.values()) if isinstance(name, dict) else name
 
 
-def _looked_up(names: Any, known: Iterable[Any]) -> NDArray[np.int64]:
+def _look_up(names: Any, known: Iterable[Any]) -> NDArray[np.int64]:
+    """Return the position in `known` of each name."""
     number = {name: vertex for vertex, name in enumerate(known)}
+    wanted = names.tolist() if hasattr(names, "tolist") else names
     try:
-        return np.array([number[_plain(name)] for name in _as_list(names)], np.int64)
+        return np.array([number[_as_tuple(name)] for name in wanted], np.int64)
     except KeyError as error:
         raise OptionError(f"no vertex has the name {error.args[0]!r}") from error
 
 
-def _as_list(names: Any) -> Any:
-    return names.tolist() if hasattr(names, "tolist") else names
-
-
-def _arrow(values: Any) -> Any:
+def _as_arrow(values: Any) -> Any:
     is_arrow = isinstance(values, pa.Array | pa.ChunkedArray)
     return values if is_arrow else pa.array(np.asarray(values))

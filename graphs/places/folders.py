@@ -1,4 +1,4 @@
-"""The files of a graph: those of folders and patterns, in natural order, with their partitions."""
+"""The files of a graph: folders and patterns are expanded to their files, in natural order."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ...errors import FileFormatError
 from ..file_checks import file_errors
 from .url import Place, Url, place_of
 
-#: Columns that folders called ``name=value`` state: int, float, str, or None if it is missing.
+#: Columns that folders called ``name=value`` state, with their values; a missing value is None.
 Keys = tuple[tuple[str, int | float | str | None], ...]
 
-#: Folders of table formats in which some files do not count.
+#: Folders of table formats, which keep the files of earlier versions.
 _TABLES = {
     "_delta_log": "a Delta table; pass DeltaTable(path).to_pyarrow_dataset()",
     ".hoodie": "a Hudi table; pass an Arrow table of its reader",
@@ -37,16 +37,16 @@ class Part(NamedTuple):
 
 
 def expanded(places: Iterable[Place]) -> list[Part]:
-    """Return the parts of a graph: places in order, with folders and patterns expanded.
+    """Return the files of a graph: `places` in order, with folders and patterns expanded.
 
-    Folders contain files at any depth. Their order is natural, by path: `part.2` is before
-    `part.10`. Names that start with a dot or an underscore are skipped.
+    Folders contain files at any depth. The order of these files is natural, by path: `part.2` is
+    before `part.10`. Names that start with a dot or an underscore are skipped.
     """
     parts: list[Part] = []
     for place in places:
         with file_errors(place):
-            if found := _matches(place):
-                root, matches = found
+            if match := _match(place):
+                root, matches = match
                 # A folder and its files may both match, as for `edges/**`.
                 files = {file for each in matches for file in _files(each)}
                 parts += _with_keys(root, _in_order(root, files))
@@ -61,14 +61,14 @@ def local_files(inputs: Iterable[Any]) -> Iterator[Path]:
     """Yield the inputs that are on this machine, the files in them, and those that they match."""
     for place in map(place_of, inputs):
         if isinstance(place, Path):
-            found = _matches(place)
-            for each in map(Path, map(str, found[1] if found else [place])):
-                yield each
-                yield from each.rglob("*")
+            match = _match(place)
+            for path in map(Path, map(str, match[1] if match else [place])):
+                yield path
+                yield from path.rglob("*")
 
 
-def _matches(place: Place) -> tuple[Place, list[Place]] | None:
-    """Return the folder of a pattern and what it matches; None if the place is not a pattern."""
+def _match(place: Place) -> tuple[Place, list[Place]] | None:
+    """Return the folder of a pattern and its matches; None if the place is not a pattern."""
     text = place.path if isinstance(place, Url) else str(place)
     is_web = isinstance(place, Url) and place.is_web
     mark = re.search(r"[*\[]" if is_web else r"[*?\[]", text)
@@ -81,10 +81,10 @@ def _matches(place: Place) -> tuple[Place, list[Place]] | None:
     else:
         found = [Path(each) for each in glob.glob(text, recursive=True)]
         folder = Path(root or ("/" if text.startswith("/") else "."))
-    kept = [each for each in found if not _is_skipped(_below(folder, each))]
-    if not kept:
+    matches = [match for match in found if not _is_skipped(_below(folder, match))]
+    if not matches:
         raise FileFormatError(f"{place}: no file matches")
-    return folder, kept
+    return folder, matches
 
 
 def _files(place: Place) -> list[Place]:
@@ -95,25 +95,25 @@ def _files(place: Place) -> list[Place]:
         place.files() if isinstance(place, Url) else _walk(place)
     )
     folders = {name for file in inside for name in _below(place, file)[:-1]}
-    for name, table in _TABLES.items():
+    for name, advice in _TABLES.items():
         if name in folders:
-            raise FileFormatError(f"{place}: is {table}")
+            raise FileFormatError(f"{place}: is {advice}")
     # Libraries write empty text files for partitions without rows.
-    kept = [
+    files = [
         file
         for file, size in inside.items()
         if not _is_skipped(_below(place, file)) and (size != 0 or suffix_of(file) in _NEVER_EMPTY)
     ]
-    columns = {file.parent for file in kept if file.suffix == ".npy" or file.name == "n.txt"}
+    columns = {file.parent for file in files if file.suffix == ".npy" or file.name == "n.txt"}
     if place in columns:
         return [place]
-    others = [file for file in kept if file.parent not in columns]
-    kinds = {suffix_of(file) for file in others} | ({".npy"} if columns else set())
-    if not kinds:
+    others = [file for file in files if file.parent not in columns]
+    suffixes = {suffix_of(file) for file in others} | ({".npy"} if columns else set())
+    if not suffixes:
         message = "the folder has no columns u.npy and v.npy, and no files such as .parquet"
         raise FileFormatError(f"{place}: {message}")
-    if len(kinds) > 1:
-        shown = ", ".join(sorted(kind or "no suffix" for kind in kinds))
+    if len(suffixes) > 1:
+        shown = ", ".join(sorted(suffix or "no suffix" for suffix in suffixes))
         message = f"files of several kinds ({shown}); pass a pattern such as {place}/**/*.parquet"
         raise FileFormatError(f"{place}: {message}")
     return _in_order(place, [*columns, *others])
@@ -139,7 +139,7 @@ def _below(folder: Place, file: Place) -> tuple[str, ...]:
 
 
 def _is_skipped(parts: Sequence[str]) -> bool:
-    """Return whether a file, or a folder above it, is not for data; `_name=value` is."""
+    """Return whether a file, or a folder above it, has no data; `_name=value` has data."""
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
 
 
@@ -157,7 +157,7 @@ def _in_order(folder: Place, files: Iterable[Place]) -> list[Place]:
 def _natural(parts: Sequence[str]) -> list[list[tuple[bool, int, str]]]:
     """Return the parts of a path so that they sort by the values of the numbers in them."""
     split = (re.split(r"([0-9]+)", part) for part in parts)
-    return [[(t.isdecimal(), int(t) if t.isdecimal() else 0, t) for t in each] for each in split]
+    return [[(t.isdecimal(), int(t) if t.isdecimal() else 0, t) for t in texts] for texts in split]
 
 
 def _with_keys(root: Place, files: Sequence[Place]) -> list[Part]:
@@ -169,10 +169,10 @@ def _with_keys(root: Place, files: Sequence[Place]) -> list[Part]:
         if stated[-1].keys() != stated[0].keys():
             message = f"folders above it state {_shown(stated[-1])}, those of {files[0]}"
             raise FileFormatError(f"{file}: {message} {_shown(stated[0])}")
-    kinds = {name: _type([each[name] for each in stated]) for name in (stated or [{}])[0]}
+    types = {name: _type([texts[name] for texts in stated]) for name in (stated or [{}])[0]}
     return [
-        Part(file, tuple((n, None if v == _MISSING else kinds[n](v)) for n, v in each.items()))
-        for file, each in zip(files, stated, strict=True)
+        Part(file, tuple((n, None if t == _MISSING else types[n](t)) for n, t in texts.items()))
+        for file, texts in zip(files, stated, strict=True)
     ]
 
 
@@ -181,7 +181,7 @@ def _shown(keys: Iterable[str]) -> str:
 
 
 def _type(values: Sequence[str]) -> Callable[[str], int | float | str]:
-    """Return the type of a column of texts: that of all their values, where they are present."""
+    """Return the narrowest type for all values of a column that are present."""
     present = [value for value in values if value != _MISSING]
     if all(re.fullmatch(r"-?[0-9]{1,18}", value) for value in present):
         return int

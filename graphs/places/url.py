@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from ...errors import OptionError
 
-#: Fields of fsspec's information about a file that stay if the file changes, or change if it stays.
+#: Fields of fsspec's information about a file that do not show whether the file has changed.
 _IGNORED = {"name", "Key", "url", "type", "mimetype", "partial", "size"}
 
 
@@ -73,8 +73,8 @@ class Url:
 
     def stat(self) -> Status:
         """Return the size, and a digest that changes with the file."""
-        self._ask("invalidate_cache")
-        known = self._ask("info")
+        self._call("invalidate_cache")
+        known = self._call("info")
         if known["size"] is None:
             raise OSError("the server does not state its size; download it first")
         shown = repr(sorted((name, known[name]) for name in known.keys() - _IGNORED))
@@ -82,48 +82,49 @@ class Url:
         return Status(known["size"], int.from_bytes(token, "big"))
 
     def open(self, mode: str = "rb", buffering: int = -1, *, is_sequential: bool = True) -> Any:
-        """Open for reading; if it is not read from start to end, nothing is read ahead."""
+        """Open for reading; unless `is_sequential`, nothing is read ahead."""
         assert mode == "rb"
         options = {} if is_sequential else {"cache_type": "none"}
-        raw = _File(self, self._ask("open", mode="rb", **options))
+        raw = _File(self, self._call("open", mode="rb", **options))
         return io.BufferedReader(raw) if buffering else raw
 
     def read_bytes(self) -> bytes:
         """Return the whole content."""
-        return bytes(self._ask("cat_file"))
+        return bytes(self._call("cat_file"))
 
     def exists(self) -> bool:
         """Return whether there is such a file or folder."""
-        return bool(self._ask("exists"))
+        return bool(self._call("exists"))
 
     def is_dir(self) -> bool:
         """Return whether this is a folder; on a web server, whether the URL ends with a slash."""
         if self.is_web:
             return self.path.endswith("/")
-        return bool(self._ask("isdir"))
+        return bool(self._call("isdir"))
 
     def iterdir(self) -> Iterator[Url]:
         """Yield the files and folders in this folder."""
-        yield from (Url(self.filesystem, name) for name in self._ask("ls", detail=False))
+        yield from (Url(self.filesystem, name) for name in self._call("ls", detail=False))
 
     def files(self) -> Iterator[tuple[Url, int | None]]:
         """Yield the files in this folder, at any depth, with their sizes, as far as known."""
-        self._ask("invalidate_cache")
-        found = self._ask("find", detail=True)
+        self._call("invalidate_cache")
+        found = self._call("find", detail=True)
         yield from ((Url(self.filesystem, name), info["size"]) for name, info in found.items())
 
     def matches(self) -> list[Url]:
         """Return the files and folders that match the pattern of this path."""
-        return [Url(self.filesystem, name) for name in self._ask("glob")]
+        return [Url(self.filesystem, name) for name in self._call("glob")]
 
-    def _ask(self, method: str, **options: Any) -> Any:
+    def _call(self, method: str, **options: Any) -> Any:
         """Call a method of the file system for this path; its errors become OSError."""
         with _os_errors():
             return getattr(self.filesystem, method)(self.path, **options)
 
 
-#: A file or folder, anywhere; and what a caller may pass for it.
+#: A file or folder, local or remote.
 Place = Path | Url
+#: The values that a caller may pass for a place.
 AnyPlace = str | os.PathLike[str] | Url
 
 
@@ -211,7 +212,7 @@ def place_of(value: Any) -> Place:
 def places_of(value: Any) -> list[Place]:
     """Return a path, a URL or a sequence of these as a list; an empty list for anything else."""
     items = value if isinstance(value, list | tuple) else [value]
-    if not all(isinstance(each, str | os.PathLike | Url) or _is_of_fsspec(each) for each in items):
+    if not all(isinstance(item, str | os.PathLike | Url) or _is_of_fsspec(item) for item in items):
         return []
     if any(isinstance(item, str) and not item for item in items):
         raise OptionError("a path is empty")

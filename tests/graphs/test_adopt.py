@@ -520,7 +520,7 @@ def test_chunks_numbered_from_one(kind):
 
 
 def test_sparse_ids_warn(monkeypatch):
-    monkeypatch.setattr("mstflow.graphs.source._MANY", 1000)
+    monkeypatch.setattr("mstflow.graphs.source._MANY_VERTICES", 1000)
     with pytest.warns(mstflow.errors.GraphWarning, match="edge 0: vertex id 5000: 5,001 vertices"):
         minimum_spanning_forest(([0, 5000], [5000, 1]))
     minimum_spanning_forest(([0, 5000], [5000, 1]), num_vertices=6000)

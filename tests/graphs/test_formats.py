@@ -20,7 +20,7 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, OptionError
 from mstflow.graphs.formats.text.columns import BLOCK_SIZE
-from mstflow.graphs.read import read
+from mstflow.graphs.open import read
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
 from text_readers import read_csv, read_metis, read_mtx

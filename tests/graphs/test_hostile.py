@@ -26,7 +26,7 @@ from pyarrow import feather, parquet
 import mstflow
 from mstflow.errors import FileFormatError, MemoryBoundError, OutOfMemoryError
 from mstflow.graphs.files import open_files
-from mstflow.graphs.read import read
+from mstflow.graphs.open import read
 from mstflow.graphs.source import EdgeSource
 
 COMPRESS = {

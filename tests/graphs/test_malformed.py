@@ -20,7 +20,7 @@ import mstflow
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.formats import format_names
 from mstflow.graphs.formats.text.columns import BLOCK_SIZE
-from mstflow.graphs.read import read
+from mstflow.graphs.open import read
 from text_readers import READERS, read_txt
 
 P = "p sp 3 2\n"

@@ -15,7 +15,7 @@ from pyarrow import parquet
 import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import FileFormatError, GraphError, OptionError
-from mstflow.graphs.read import read
+from mstflow.graphs.open import read
 from mstflow.graphs.write import replacing
 
 U, V = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2])

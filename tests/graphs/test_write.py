@@ -15,7 +15,7 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import OptionError
 from mstflow.graphs.formats import OUTPUTS
-from mstflow.graphs.read import read
+from mstflow.graphs.open import read
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import check_output, write_columns, write_graph
 

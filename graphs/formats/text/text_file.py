@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ....errors import FileFormatError, OptionError
 from ....progress import report_progress
-from ...file_checks import file_errors, most_from
+from ...file_checks import file_errors, max_expanded_size
 from ...libraries.pyarrow import arrow_csv, pa
 from ...places.url import Place
 
@@ -117,7 +117,7 @@ class TextFile:
 @contextlib.contextmanager
 def open_text(path: Place, encoding: str | None = None) -> Iterator[TextFile]:
     """Open a plain or compressed file as UTF-8; errors inside the block name the file."""
-    decompress, most = DECOMPRESSORS.get(path.suffix.lower()), most_from(path)
+    decompress, most = DECOMPRESSORS.get(path.suffix.lower()), max_expanded_size(path)
     report = partial(report_progress, f"read {path.name}", total=path.stat().st_size)
 
     def check(size: int) -> None:
@@ -178,7 +178,7 @@ def is_number(token: bytes | str) -> bool:
 def check_edges(path: Place, number: int, count: int, size: int) -> None:
     """Check that a file can hold the number of edges that a line states, of `size` bytes each."""
     is_compressed = path.suffix.lower() in DECOMPRESSORS
-    held = most_from(path) if is_compressed else path.stat().st_size
+    held = max_expanded_size(path) if is_compressed else path.stat().st_size
     if count * size > held + _SLACK:
         fail(path, number, f"states {count:,} edges or vertices, more than the file can hold")
 
