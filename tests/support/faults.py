@@ -339,7 +339,7 @@ FAULTS = [
     ),
     Fault(
         "an edge that is given twice counts as two neighbours",
-        "forest/reachability.py", "(neighbor > ops.gather(core_neighbor, sample))",
+        "stages/queries/reachability.py", "(neighbor > ops.gather(core_neighbor, sample))",
         "(neighbor >= ops.gather(core_neighbor, sample))", "tests/forest/test_hdbscan.py",
     ),
     Fault(
