@@ -105,7 +105,7 @@ def _strategies(*also: Stage) -> dict[str, Dataflow]:
     flows = (
         _scanning("fold", fold, *one_scan),
         _scanning("tree", tree, *one_scan),
-        _scanning("two-scan", two_scan, *scans, Loop(*again, until=scan.nothing_left_out)),
+        _scanning("two-scan", two_scan, *scans, Loop(*again, until=scan.no_edge_skipped)),
     )
     return {flow.name: flow for flow in flows}
 
@@ -121,7 +121,7 @@ sweeping = Dataflow(
     "sweep",
     (
         sweep.deal_to_buckets,
-        Loop(sweep.join_range, sweep.find_hooks, sweep.hand_over, until=sweep.is_last_range),
+        Loop(sweep.join_range, sweep.find_hooks, sweep.replace_by_hooks, until=sweep.is_last_range),
         sweep.join_range,
         sweep.read_forest,
     ),

@@ -79,7 +79,7 @@ FAULTS = [
     ),
     Fault(
         "few light edges are chosen of many",
-        "stages/filter.py", "num_edges, LEAST_LIGHT)", "num_edges, 0)",
+        "stages/filter.py", "num_edges, MIN_LIGHT_SHARE)", "num_edges, 0)",
         "tests/stages/test_filter.py", "passes",
     ),
     Fault(
