@@ -1,1 +1,1 @@
-"""The pipelines with other results than a forest, one file each."""
+"""The pipelines with other results than a forest, a file each."""
