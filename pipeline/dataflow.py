@@ -17,7 +17,7 @@ from ..errors import OptionError, PipelineError
 from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
-from .steps import Loop, Step, check_steps, needed_before, stages_of
+from .steps import Loop, Step, needed_before, stages_of
 
 _VERDICT = Field("", "verdict")
 
@@ -80,7 +80,12 @@ class Dataflow:
     footprint: float = 1.0
 
     def __post_init__(self) -> None:
-        check_steps(self.steps, self.name)
+        for step in self.stages():
+            if not isinstance(step, Stage):
+                raise PipelineError(
+                    f"pipeline {self.name!r}: {step!r} is not a stage, Loop or When; "
+                    "decorate functions with @mstflow.stage, and unpack the .steps of a pipeline"
+                )
 
     def check(self) -> None:
         """Check that the steps fit together; every run calls this first.

@@ -41,14 +41,11 @@ def as_text(
     """
     table = [("step", "runs over", "reads", "writes")]
     for row in _rows(steps, set(in_partitions)):
-        stage = row.stage
-        combined = stage.combine
-        if stage.combination is not None and not isinstance(combined, str):
-            combined = stage.combination.name
+        stage, combine = row.stage, row.stage.combine
+        combined = combine if isinstance(combine, str) else getattr(combine, "__name__", "")
         runs = f"partitions, {combined}" if combined else "partitions"
-        name = "  " * row.depth + row.label
-        runs = runs if row.in_partitions else ""
-        table.append((name, runs, " ".join(stage.reads), " ".join(stage.writes)))
+        cells = "  " * row.depth + row.label, runs if row.in_partitions else ""
+        table.append((*cells, " ".join(stage.reads), " ".join(stage.writes)))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)
     return "\n".join([title, "", *lines, "", f"result: {', '.join(result)}"])

@@ -60,16 +60,6 @@ class When(Compound):
         super().__init__(condition, steps)
 
 
-def check_steps(steps: Iterable[Any], pipeline: str) -> None:
-    """Check that all steps are stages, loops or conditions."""
-    for step in stages_of(steps):
-        if not isinstance(step, Stage):
-            raise PipelineError(
-                f"pipeline {pipeline!r}: {step!r} is not a stage, Loop or When; "
-                "decorate functions with @mstflow.stage, and unpack the .steps of a pipeline"
-            )
-
-
 def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:
     """Yield the stages in order; the body of a loop or condition follows its verdict."""
     for step in steps:

@@ -154,10 +154,6 @@ def _is_instance(record: type, value: Any) -> bool:
     return isinstance(value, record)
 
 
-def _has_attribute(name: str, value: Any) -> bool:
-    return hasattr(value, name)
-
-
 def _is_edges(value: Any) -> bool:
     # "i" and "u" are the kinds of the dtypes of u, v, key and edge_id.
     is_record = isinstance(value, Edges) and all(map(_is_array, "iiui", value))
@@ -183,13 +179,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "limit": partial(_is_number, int),
     "number": partial(_is_number, int | float),
     "number of at least 0": lambda value: _is_number(int | float, value) and value >= 0,
-    # The classes of these objects are defined in folders that stages do not import.
-    "source": partial(_has_attribute, "blocks"),
-    "scanner": partial(_has_attribute, "begin"),
-    "tile joiner": partial(_has_attribute, "join"),
-    "sweeper": partial(_has_attribute, "deal"),
-    "buckets": partial(_has_attribute, "move"),
-    "dtype": partial(_has_attribute, "itemsize"),
+    "dtype": lambda value: hasattr(value, "itemsize"),
 }
 
 
@@ -202,9 +192,8 @@ class Field:
     Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
     of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
     "candidates", "cut", "points", "tree", "neighbors", "copies" and "weight order". "levels" is a
-    tuple of arrays. "source", "scanner", "tile joiner" and "sweeper" are objects that read a graph,
-    "buckets" are edges on disk, and "dtype" is the dtype of an array. "any" is a value of any kind.
-    An `optional` field may be None.
+    tuple of arrays, and "dtype" the dtype of an array. "any" is a value of any kind. An `optional`
+    field may be None.
     """
 
     axis: str
@@ -275,13 +264,17 @@ Limit = Annotated[int, Field("", "limit")]
 #: The labels of successive contractions.
 Levels = Annotated[Any, Field("", "levels")]
 DType = Annotated[Any, Field("", "dtype")]
-#: A graph, or a partition of one, that is read in blocks: `graphs.source.EdgeSource`.
-Source = Annotated[Any, Field("", "source")]
-#: An object that scans partitions: `pipeline.streaming.scan.Scanner`.
-Scanner = Annotated[Any, Field("", "scanner")]
-#: An object that joins the vertices of tiles: `pipeline.streaming.tiles.TileJoiner`.
-TileJoiner = Annotated[Any, Field("", "tile joiner")]
-#: An object that writes a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
-Sweeper = Annotated[Any, Field("", "sweeper")]
-#: Edges on disk: `pipeline.streaming.sweep.Buckets`.
-Buckets = Annotated[Any, Field("", "buckets")]
+
+# Objects by which the stages of strategies read a graph. Their classes are in folders that stages
+# do not import.
+
+#: A partition of a graph, read in blocks: `graphs.source.EdgeSource`.
+Source = Any
+#: Scans partitions: `pipeline.streaming.scan.Scanner`.
+Scanner = Any
+#: Joins the vertices of tiles: `pipeline.streaming.tiles.TileJoiner`.
+TileJoiner = Any
+#: Writes a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
+Sweeper = Any
+#: Buckets of edges on disk: `pipeline.streaming.sweep.Buckets`.
+Buckets = Any

@@ -76,8 +76,7 @@ def choose_pivot(
 
     All edges are light if the sample is empty.
 
-    Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
-    ALENEX 2009. There the pivot is the median.
+    Source: Osipov, Sanders and Singler, where the pivot is the median.
     """
     share = max(light_per_vertex * num_vertices / num_edges, MIN_LIGHT_SHARE)
     rank = len(sample) * min(share, 1)

@@ -24,14 +24,13 @@ from weakref import WeakKeyDictionary
 
 from ...errors import OptionError
 from ...stages import Stage, edges, fragments
-from ...stages.fields import COLUMNS, Field
+from ...stages.fields import ANYTHING, COLUMNS, Field
 from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
 from ..steps import Loop, Step, needed_before
 
 _COUNT = FieldState(Field("", "count"))
-_COUNT_IF_KNOWN = FieldState(Field("", "count", optional=True))
-_SOURCE = FieldState(Field("", "source"), in_partitions=True)
+_SOURCE = FieldState(ANYTHING, in_partitions=True)
 
 #: The initial fields of every pipeline and every strategy.
 COMMON_FIELDS = {
@@ -46,9 +45,7 @@ _STRATEGY_FIELDS = {
     "weight_dtype": FieldState(Field("", "dtype")),
     "unsigned": FieldState(Field("", "verdict")),
     "first_edge": _COUNT,  # the id of the first edge of the graph
-    "scanner": FieldState(Field("", "scanner")),
-    "tile_joiner": FieldState(Field("", "tile joiner")),
-    "sweeper": FieldState(Field("", "sweeper")),
+    **dict.fromkeys(("scanner", "tile_joiner", "sweeper"), FieldState(ANYTHING)),
 }
 
 #: The stages that compute keys from the weights of `columns`, and write `edges`.
@@ -77,7 +74,8 @@ _SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
 _SCAN_FIELDS = {
     **_STRATEGY_FIELDS,
     "source": _SOURCE,
-    "num_edges": _COUNT_IF_KNOWN,  # None if the graph is an iterator
+    # None if the graph is an iterator
+    "num_edges": FieldState(Field("", "count", optional=True)),
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
     "labels": FieldState(Field("", "index", optional=True)),  # None before the first scan
@@ -130,7 +128,7 @@ _SWEEP = Dataflow(
         sweep.join_range,
         sweep.read_forest,
     ),
-    {"source": FieldState(_SOURCE.field), **_STRATEGY_FIELDS},  # one partition, so not split
+    {"source": FieldState(ANYTHING), **_STRATEGY_FIELDS},  # the graph is not split
     ("forest",),
     "write the edges to buckets on disk, and remove one range of vertices after another",
     {},

@@ -86,9 +86,8 @@ def find_nearest_outside(
     A point keeps its nearest point while this is outside its fragment. After that, the weight of
     the edge between them is a lower bound.
 
-    Source: March, Ram and Gray, "Fast Euclidean Minimum Spanning Tree", KDD 2010, for nodes within
-    a fragment, which are skipped; Prokopenko, Sao and Lebrun-Grandie, "A Single-Tree Algorithm to
-    Compute the Euclidean Minimum Spanning Tree on GPUs", ICPP 2022, for one search for each point.
+    Source: March, Ram and Gray, for the nodes inside a fragment, which are skipped; Prokopenko, Sao
+    and Lebrun-Grandie, for one search for each point. See `boruvka-points`.
     """
     found = ops.nearest_outside(
         tree, boxes, core, reach, neighbor, fragment, num_vertices, nearest, bound
