@@ -1,6 +1,6 @@
 """The dataflow: a sequence of steps that can be checked, described and drawn.
 
-A check goes through the steps in order with the kinds of all fields that exist.
+A check follows the steps in order, and updates the `FieldState` of every field.
 """
 
 from __future__ import annotations

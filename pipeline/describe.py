@@ -98,7 +98,7 @@ def _x(column: int) -> float:
 
 
 def _y(row: int) -> float:
-    return _HEAD + _ROW * (row + 1)  # row -1 holds the inputs
+    return _HEAD + _ROW * (row + 1)  # row -1 shows the initial fields
 
 
 def _headings(fields: list[str]) -> Iterator[str]:

@@ -34,12 +34,12 @@ _PACKAGE = f"{__package__.partition('.')[0]}."
 _RENAMED = {"bring_edges_together": "concatenate_edges"}
 
 #: Parameters that are not fields: the array module, and the checkpoint record of a task.
-INJECTED = ("ops", "record")
+_INJECTED = ("ops", "record")
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A step of an algorithm: a function with its declaration. Call it like the function.
+    """A step of an algorithm: a function, and the fields that it reads and writes.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Stage:
 
     @cached_property
     def reported(self) -> tuple[tuple[int, str], ...]:
-        """The positions and names of the written numbers, which reports show."""
+        """The positions and names of the written fields that reports show."""
         fields = enumerate(self.writes.items())
         return tuple((place, name) for place, (name, field) in fields if field.is_reported)
 
@@ -78,7 +78,7 @@ class Stage:
     def injected(self) -> tuple[str, ...]:
         """The names of the parameters that are not fields."""
         parameters = inspect.signature(self.function).parameters
-        return tuple(name for name in INJECTED if name in parameters)
+        return tuple(name for name in _INJECTED if name in parameters)
 
     @cached_property
     def title(self) -> str:
@@ -93,7 +93,7 @@ class Stage:
         combine = COMBINE[self.combine] if isinstance(self.combine, str) else self.combine
         names = [*inspect.signature(combine).parameters][2:]
         reads = dict.fromkeys(
-            ["parts", *(name for name in names if name not in INJECTED)], ANYTHING
+            ["parts", *(name for name in names if name not in _INJECTED)], ANYTHING
         )
         return Combination(combine, reads, self.writes, None, self)
 
@@ -109,7 +109,7 @@ class Stage:
         return result if type(result) is tuple and len(self.writes) > 1 else (result,)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Call the function."""
+        """Call the stage like its function."""
         return self.function(*args, **options)
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ def _declare(
     problem = _contradiction(names, combine, parameters, outputs)
     if problem:
         raise PipelineError(f"stage {name!r}: {problem}")
-    reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in INJECTED}
+    reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in _INJECTED}
     return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
 
 

@@ -74,36 +74,34 @@ _SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
 _SCAN_FIELDS = {
     **_STRATEGY_FIELDS,
     "source": _SOURCE,
-    # None if the graph is an iterator
-    "num_edges": FieldState(Field("", "count", optional=True)),
+    "num_edges": FieldState(Field("", "count", optional=True)),  # None if it is an iterator
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
-    "labels": FieldState(Field("", "index", optional=True)),  # None before the first scan
-    "limit": FieldState(Field("", "limit", optional=True)),
-    "weighed": FieldState(Field("", "index", optional=True)),
-    "weights": FieldState(Field("", "weight", optional=True)),
 }
 
 
 def _scan_strategy(name: str, summary: str, *steps: Step) -> Dataflow:
     """Return a strategy that consists of scans."""
     steps = (scan.start_scans, *steps, fragments.sort_forest_ids)
-    values = dict.fromkeys(("labels", "limit", "weighed", "weights"))
-    return Dataflow(name, steps, _SCAN_FIELDS, ("forest",), summary, values)
+    none = dict.fromkeys(("labels", "limit", "weighed", "weights"))  # before the first scan
+    return Dataflow(name, steps, _SCAN_FIELDS, ("forest",), summary, none)
 
 
 def _scan_strategies(*after_scan: Stage) -> dict[str, Dataflow]:
     """Return the strategies that scan, with further stages after each scan."""
     one_scan = (*_SCAN, *after_scan)
-    fold = "read the edges block by block, and replace a full buffer by its forest"
-    tree = "compute the forest of each partition, and merge these forests"
-    two_scan = "scan for the lightest edges, then for edges that join two fragments"
     flows = (
-        _scan_strategy("fold", fold, *one_scan),
-        _scan_strategy("tree", tree, *one_scan),
+        _scan_strategy(
+            "fold",
+            "read the edges block by block, and replace a full buffer by its forest",
+            *one_scan,
+        ),
+        _scan_strategy(
+            "tree", "compute the forest of each partition, and merge these forests", *one_scan
+        ),
         _scan_strategy(
             "two-scan",
-            two_scan,
+            "scan for the lightest edges, then for edges that join two fragments",
             scan.sample_weights,
             scan.choose_limit,
             *one_scan,

@@ -83,30 +83,30 @@ def choose_candidates(
     other fragments will join it.
     """
     size, index = len(distinct.ids), fragment.dtype
-    position, itself = ops.arange(size, index), ops.arange(num_vertices, index)
+    position, number = ops.arange(size, index), ops.arange(num_vertices, index)
     weight, near = _nearest_candidates(ops, candidates, fragment)
     reach, last = candidates.reach, candidates.last
     is_sure = (near != position) & ((weight < reach) | ((weight == reach) & (near <= last)))
     key, bound = ops.order_key(weight, signed=False), ops.order_key(reach, signed=False)
     lightest, best_id, best_end = _lightest_edges(ops, distinct, fragment, near, key, num_vertices)
 
-    bounded, its_bound = ops.compact(~is_sure, fragment, bound)
-    lowest = ops.scatter_reduce(bounded, its_bound, num_vertices, "min", ops.largest(bound.dtype))
+    owner, lower = ops.compact(~is_sure, fragment, bound)
+    lowest = ops.scatter_reduce(owner, lower, num_vertices, "min", ops.largest(bound.dtype))
     chooses = (lightest < lowest) & (best_end < num_vertices)
 
-    lengths = ops.scatter_reduce(fragment, ops.full(size, 1, dtype=index), num_vertices, "sum", 0)
-    longest = ops.scatter_argmin(
+    sizes = ops.scatter_reduce(fragment, ops.full(size, 1, dtype=index), num_vertices, "sum", 0)
+    largest = ops.scatter_argmin(
         (ops.full(num_vertices, 0, dtype=index),),
-        ops.order_key(ops.where(chooses, 0, lengths), descending=True),
+        ops.order_key(ops.where(chooses, 0, sizes), descending=True),
         1,
     )
-    is_searched = ~chooses & (itself != longest)
-    is_low = bound <= ops.gather(lightest, fragment)
+    is_unsure = ops.gather(~chooses & (number != largest), fragment) & ~is_sure
+    is_unsure &= bound <= ops.gather(lightest, fragment)
     return (
-        ops.where(chooses, best_end, itself),
+        ops.where(chooses, best_end, number),
         ops.where(chooses, best_id, ops.largest("int64")),
         ops.count(chooses),
-        ops.compact(~is_sure & ops.gather(is_searched, fragment) & is_low, position)[0],
+        ops.compact(is_unsure, position)[0],
     )
 
 
