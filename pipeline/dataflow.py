@@ -55,20 +55,10 @@ class Dataflow:
 
     Attributes
     ----------
-    name : str
-        The name in errors, pictures and task keys.
-    steps : tuple of Stage, Loop or When
     inputs : dict of str to FieldState
         The initial fields that a run provides.
-    result : tuple of str
-        The fields that a run returns.
-    summary : str
-        One line for listings.
-    values : dict
-        Further initial fields.
-    footprint : float
-        The bytes that a run needs besides the edges and the forest, relative to Kruskal's
-        algorithm.
+    name, steps, result, summary, values, footprint
+        As for `Pipeline`.
     """
 
     name: str

@@ -35,8 +35,7 @@ def join_with_helpers(
 ) -> tuple[Chosen, Count, Count]:
     """Join the sorted edges while helper threads reject edges that close a cycle.
 
-    `main_cycles` and `helper_cycles` are the numbers of edges that the main thread and the helpers
-    reject. They depend on the timing of threads; the chosen edges do not.
+    The chosen edges do not depend on the timing of threads; the numbers of rejected edges do.
 
     Source: Katsigiannis et al., "An approach to parallelize Kruskal's algorithm using Helper
     Threads", algorithms 2 and 3, and the counts of figure 7.

@@ -1,18 +1,10 @@
-"""The strategies. Each is a sequence of stages that finds the forest of a graph.
+"""The strategies: dataflows that find the forest of a graph.
 
-"whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
+"whole", "iterate" and "tiles" load edges, and then run an algorithm on them. "fold", "tree" and
+"two-scan" consist of scans, which run an algorithm on the edges in their buffer. "sweep" removes
+the vertices in ranges. The modules of `stages.strategies` explain the steps.
 
-"fold", "tree" and "two-scan" read each partition block by block into a buffer. This is called a
-scan. When the buffer is full, "fold" and "tree" compute the forest of its edges and keep only this
-forest. "two-scan" keeps the lighter half of the buffer, and reads the graph again for the rest.
-
-"sweep" writes the edges to files, and removes the vertices in ranges. It needs the least memory.
-
-"tiles" joins the vertices inside the tiles of a grid first, and then runs an algorithm on the edges
-that remain.
-
-A `Dataflow` is a sequence of stages with declared inputs. A `Pipeline` is a `Dataflow` whose input
-is `edges`; a strategy is a `Dataflow` whose input is the graph.
+The input of a strategy is the field `source`, and that of a `Pipeline` is the field `edges`.
 """
 
 from __future__ import annotations

@@ -16,13 +16,13 @@ Span: log² n.
 Use it for: edges that must not be moved.
 """
 
-from ....stages.trees import assign_cheapest, flatten, no_tree_joined, start_trees, update_forest
+from ....stages import trees
 from ...pipeline import Pipeline
 from ...steps import Loop
 
 boruvka_flatten = Pipeline(
     "boruvka-flatten",
-    start_trees,
-    Loop(flatten, assign_cheapest, update_forest, until=no_tree_joined),
+    trees.start_trees,
+    Loop(trees.flatten, trees.assign_cheapest, trees.update_forest, until=trees.no_tree_joined),
     summary="Boruvka on an edge list that never shrinks (Bhargava and Zaia, version for GPUs)",
 )

@@ -23,21 +23,15 @@ Span: log² n, if few unions collide.
 Use it for: repeating its paper.
 """
 
-from ....stages.trees import (
-    assign_cheapest,
-    one_active_left,
-    start_active,
-    start_trees,
-    unite_trees,
-)
+from ....stages import trees
 from ...pipeline import Pipeline
 from ...steps import Loop
 
 boruvka_unionfind = Pipeline(
     "boruvka-unionfind",
-    start_trees,
-    start_active,
-    Loop(assign_cheapest, unite_trees, until=one_active_left),
+    trees.start_trees,
+    trees.start_active,
+    Loop(trees.assign_cheapest, trees.unite_trees, until=trees.one_active_left),
     values={"by_rank": True},
     summary="Boruvka with a lock-free union-find (AlgoWiki)",
     footprint=2.3,

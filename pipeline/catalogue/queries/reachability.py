@@ -7,14 +7,7 @@ Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarc
 Estimates", PAKDD 2013, definitions 1 to 4.
 """
 
-from ....stages.queries.reachability import (
-    count_sample,
-    enough_samples,
-    find_next_neighbors,
-    list_weights,
-    start_core_distances,
-    weigh_by_reachability,
-)
+from ....stages.queries import reachability as steps
 from ...pipeline import Pipeline
 from ...steps import Loop
 
@@ -22,11 +15,15 @@ from ...steps import Loop
 #: "whole", or "iterate" without `memory`: other strategies drop edges before their new weights are
 #: known.
 REACH = (
-    start_core_distances,
-    Loop(find_next_neighbors, count_sample, until=enough_samples),
-    weigh_by_reachability,
+    steps.start_core_distances,
+    Loop(steps.find_next_neighbors, steps.count_sample, until=steps.enough_samples),
+    steps.weigh_by_reachability,
 )
 
 reachability = Pipeline(
-    "mutual-reachability", *REACH, list_weights, result=("weights",), values={"min_samples": 5}
+    "mutual-reachability",
+    *REACH,
+    steps.list_weights,
+    result=("weights",),
+    values={"min_samples": 5},
 )
