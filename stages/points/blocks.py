@@ -75,11 +75,11 @@ def choose_candidates(
 
     The nearest candidate of a point outside its fragment is its nearest point outside for certain
     if no other point can precede it. Otherwise `reach` is a lower bound of the point's edges. A
-    fragment chooses its lightest edge if this is lighter than all lower bounds of its points. A
-    fragment that does not choose is its own other end.
+    fragment chooses its lightest edge if this is lighter than all lower bounds of its points. The
+    other end of a fragment that does not choose is the fragment itself.
 
     Write also the number of fragments that choose, and `unsure`: the points whose lower bounds
-    prevent fragments from choosing. The points of the largest such fragment are omitted, because
+    prevent a choice. The points of the largest fragment that does not choose are omitted, because
     other fragments will join it.
     """
     size, index = len(distinct.ids), fragment.dtype
@@ -100,8 +100,8 @@ def choose_candidates(
         ops.order_key(ops.where(chooses, 0, sizes), descending=True),
         1,
     )
-    is_unsure = ops.gather(~chooses & (number != largest), fragment) & ~is_sure
-    is_unsure &= bound <= ops.gather(lightest, fragment)
+    is_searched = ops.gather(~chooses & (number != largest), fragment)
+    is_unsure = ~is_sure & is_searched & (bound <= ops.gather(lightest, fragment))
     return (
         ops.where(chooses, best_end, number),
         ops.where(chooses, best_id, ops.largest("int64")),
@@ -136,14 +136,16 @@ def _lightest_edges(
     `num_fragments` as the other end.
     """
     position = ops.arange(len(near), near.dtype)
-    point, own, end, key = ops.compact(near != position, position, fragment, near, key)
+    point, source, end, key = ops.compact(near != position, position, fragment, near, key)
     edge = edge_ids(ops, distinct, point, end)
-    lightest = ops.scatter_reduce(own, key, num_fragments, "min", ops.largest(key.dtype))
-    own, edge, end = ops.compact(key == ops.gather(lightest, own), own, edge, end)
-    best_id = ops.scatter_reduce(own, edge, num_fragments, "min", ops.largest("int64"))
-    own, end = ops.compact(edge == ops.gather(best_id, own), own, end)
-    other = ops.gather(fragment, end)
-    return lightest, best_id, ops.scatter_reduce(own, other, num_fragments, "min", num_fragments)
+    lightest = ops.scatter_reduce(source, key, num_fragments, "min", ops.largest(key.dtype))
+    is_lightest = key == ops.gather(lightest, source)
+    source, edge, end = ops.compact(is_lightest, source, edge, end)
+    best_id = ops.scatter_reduce(source, edge, num_fragments, "min", ops.largest("int64"))
+    source, end = ops.compact(edge == ops.gather(best_id, source), source, end)
+    target = ops.gather(fragment, end)
+    best_end = ops.scatter_reduce(source, target, num_fragments, "min", num_fragments)
+    return lightest, best_id, best_end
 
 
 @stage(writes="none_chosen")

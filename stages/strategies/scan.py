@@ -29,8 +29,8 @@ from ..fields import (
     Weights,
 )
 
-#: The factor by which `raise_limit` raises the rank of a limit. The buffer lowers one that is too
-#: high.
+#: The factor by which `raise_limit` raises the rank of a limit. The buffer lowers limits that are
+#: too high.
 _RANK_FACTOR = 3
 
 
@@ -154,7 +154,7 @@ def raise_limit(
 
 @stage(writes="no_edge_skipped")
 def no_edge_skipped(cut: Cut | None) -> Verdict:
-    """Return whether the last scan skipped no edge, so it was the last."""
+    """Return whether the scan skipped no edge, so that no further scan is needed."""
     return cut is None
 
 
