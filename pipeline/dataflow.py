@@ -1,6 +1,6 @@
 """The dataflow: a sequence of steps that can be checked, described and drawn.
 
-A check goes through the steps in order with the kinds of all fields that exist.
+A check follows the steps in order, and updates the `FieldState` of every field.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..errors import OptionError, PipelineError
 from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
-from .steps import Loop, Step, check_steps, needed_before, stages_of
+from .steps import Loop, Step, needed_before, stages_of
 
 _VERDICT = Field("", "verdict")
 
@@ -55,19 +55,10 @@ class Dataflow:
 
     Attributes
     ----------
-    name : str
-        The name in errors, pictures and task keys.
-    steps : tuple of Stage, Loop or When
     inputs : dict of str to FieldState
         The initial fields that a run provides.
-    result : tuple of str
-        The fields that a run returns.
-    summary : str
-        One line for listings.
-    values : dict
-        Further initial fields.
-    footprint : float
-        The bytes that a run takes beside the edges and the forest, relative to Kruskal's algorithm.
+    name, steps, result, summary, values, footprint
+        As for `Pipeline`.
     """
 
     name: str
@@ -79,7 +70,12 @@ class Dataflow:
     footprint: float = 1.0
 
     def __post_init__(self) -> None:
-        check_steps(self.steps, self.name)
+        for step in self.stages():
+            if not isinstance(step, Stage):
+                raise PipelineError(
+                    f"pipeline {self.name!r}: {step!r} is not a stage, Loop or When; "
+                    "decorate functions with @mstflow.stage, and unpack the .steps of a pipeline"
+                )
 
     def check(self) -> None:
         """Check that the steps fit together; every run calls this first.
@@ -99,7 +95,7 @@ class Dataflow:
     @cached_property
     def _checked(self) -> None:
         known = {**dict.fromkeys(self.values, FieldState(ANYTHING)), **self.inputs}
-        after = reduce(_after, self.steps, known)
+        after = reduce(_fields_after, self.steps, known)
         for field in self.result:
             _find(after, field, f"pipeline {self.name!r}: its result")
         for position, step in enumerate(self.steps, 1):
@@ -112,7 +108,7 @@ class Dataflow:
 
     @cached_property
     def moves_edges(self) -> bool:
-        """Whether stages write the edges or fragments, so rounds run over them instead of scans."""
+        """Whether a stage writes the edges or fragments, so the steps are rounds, not scans."""
         return any(
             {"columns", "edges", "fragment"} & stage.writes.keys() for stage in self.stages()
         )
@@ -120,8 +116,8 @@ class Dataflow:
     @cached_property
     def fields_read(self) -> frozenset[str]:
         """The names of all fields that a stage or its combination reads."""
-        each = ((*stage.reads, *stage.combiner_reads) for stage in self.stages())
-        return frozenset(itertools.chain(*each))
+        names = ((*stage.reads, *stage.combiner_reads) for stage in self.stages())
+        return frozenset(itertools.chain(*names))
 
     def values_on(self, backend: str) -> dict[str, Any]:
         """Return the values for a backend."""
@@ -143,15 +139,15 @@ class Dataflow:
         """Return the data flow as SVG; also write it to the .svg file `path` if given."""
         if path is not None and Path(path).suffix.lower() != ".svg":
             raise OptionError(f"{path}: a drawing is SVG; choose a name that ends with .svg")
-        given = [name for name in (*self.inputs, *self.values) if name in self.fields_read]
-        picture = as_svg(self.name, self.steps, self._in_partitions, given)
+        initial = [name for name in (*self.inputs, *self.values) if name in self.fields_read]
+        picture = as_svg(self.name, self.steps, self._in_partitions, initial)
         if path is not None:
             Path(path).write_text(picture, encoding="utf-8")
         return picture
 
     @property
     def _in_partitions(self) -> frozenset[str]:
-        return frozenset(name for name, known in self.inputs.items() if known.in_partitions)
+        return frozenset(name for name, state in self.inputs.items() if state.in_partitions)
 
     def _repr_svg_(self) -> str:
         return self.draw()
@@ -160,12 +156,12 @@ class Dataflow:
         return f"<pipeline {self.name}: {' -> '.join(stage.name for stage in self.stages())}>"
 
 
-def _after(known: dict[str, FieldState], step: Step) -> dict[str, FieldState]:
+def _fields_after(known: dict[str, FieldState], step: Step) -> dict[str, FieldState]:
     """Return the properties of all fields after a step, from those before it."""
     if isinstance(step, Stage):
-        return _after_stage(step, known)
+        return _fields_after_stage(step, known)
     verdict = step.verdict
-    skipped = entered = _after_stage(verdict, known)
+    skipped = entered = _fields_after_stage(verdict, known)
     written = [skipped[name] for name in verdict.writes]
     if len(written) != 1 or written[0].in_partitions or not _VERDICT.accepts(written[0].field):
         raise PipelineError(
@@ -173,58 +169,58 @@ def _after(known: dict[str, FieldState], step: Step) -> dict[str, FieldState]:
             "verdict for all partitions"
         )
     for _ in range(2 if isinstance(step, Loop) else 1):
-        entered = reduce(_after, step.steps, entered)
+        entered = reduce(_fields_after, step.steps, entered)
         if isinstance(step, Loop):
-            entered = _after_stage(verdict, entered)
-    return {name: _after_either(skipped.get(name), entry) for name, entry in entered.items()}
+            entered = _fields_after_stage(verdict, entered)
+    return {name: _either(skipped.get(name), state) for name, state in entered.items()}
 
 
-def _after_either(skipped: FieldState | None, entered: FieldState) -> FieldState:
-    """Return the properties of a field after optional steps, from those before and within."""
-    which = "a loop or condition, which may not run"
+def _either(skipped: FieldState | None, entered: FieldState) -> FieldState:
+    """Return the properties of a field after a loop or condition, whether it was entered or not."""
+    where = "a loop or condition, which may not run"
     if skipped is None:
-        return replace(entered, lost=f"written only inside {which}")
+        return replace(entered, lost=f"written only inside {where}")
     if entered.lost or skipped.lost:
         return entered if entered.lost else skipped
-    return entered if entered == skipped else replace(entered, lost=f"changed in kind by {which}")
+    return entered if entered == skipped else replace(entered, lost=f"changed in kind by {where}")
 
 
-def _after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str, FieldState]:
-    is_split = _check_reads(stage, known) and stage.combine is None
-    _check_chosen(stage, known, is_split)
+def _fields_after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str, FieldState]:
+    in_partitions = _check_reads(stage, known) and stage.combine is None
+    _check_chosen(stage, known, in_partitions=in_partitions)
     after = dict(known)
     if "num_vertices" in stage.writes:
         lost = f"lost when {stage.name!r} changed the vertices"
-        for name, entry in known.items():
-            if entry.field.axis == "vertices":
-                after[name] = replace(entry, lost=entry.lost or lost)
-    return after | {name: FieldState(field, is_split) for name, field in stage.writes.items()}
+        for name, state in known.items():
+            if state.field.axis == "vertices":
+                after[name] = replace(state, lost=state.lost or lost)
+    return after | {name: FieldState(field, in_partitions) for name, field in stage.writes.items()}
 
 
 def _check_reads(stage: Stage, known: dict[str, FieldState]) -> bool:
     """Check the fields that a stage reads; return whether any of them is in partitions."""
-    is_split = False
+    in_partitions = False
     for name, wanted in stage.reads.items():
         found = _find(known, name, stage.title)
         if not wanted.accepts(found.field):
             problem = f"reads {name!r} as {wanted}, but it is {found.field}"
             raise PipelineError(f"{stage.title}: {problem}")
-        is_split |= found.in_partitions
+        in_partitions |= found.in_partitions
     for name in stage.combiner_reads:
         if _find(known, name, stage.title).in_partitions:
             raise PipelineError(
                 f"{stage.title}: its combination reads {name!r}, which is in partitions; a "
                 "combination can read only shared fields"
             )
-    return is_split
+    return in_partitions
 
 
-def _check_chosen(stage: Stage, known: dict[str, FieldState], is_split: bool) -> None:
-    """Check that a stage adds edges to a field of chosen edges, for all partitions."""
+def _check_chosen(stage: Stage, known: dict[str, FieldState], *, in_partitions: bool) -> None:
+    """Check that a stage adds chosen edges, of all partitions, to a field of chosen edges."""
     for name, field in stage.writes.items():
         if field.kind != "chosen":
             continue
-        if is_split:
+        if in_partitions:
             problem = f"writes {name!r} in each partition; it needs combine="
             raise PipelineError(f"{stage.title}: {problem}")
         earlier = known[name].field if name in known else field
@@ -234,6 +230,7 @@ def _check_chosen(stage: Stage, known: dict[str, FieldState], is_split: bool) ->
 
 
 def _find(known: dict[str, FieldState], name: str, reader: str) -> FieldState:
+    """Return the properties of a field; raise an error that names the reader if it is missing."""
     if name not in known:
         raise PipelineError(f"{reader}: reads {name!r}, which no earlier stage writes")
     if known[name].lost:

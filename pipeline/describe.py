@@ -9,23 +9,26 @@ from typing import NamedTuple
 from ..stages import Stage
 from .steps import Step
 
+#: In pixels: the height of a row, the width of a column, the width of the names of stages, and the
+#: height of the names of fields.
 _ROW, _COLUMN, _NAMES, _HEAD = 26, 30, 250, 130
-_SPLIT, _ONCE = "#0b7285", "#c2410c"
-_STYLE = "font:13px ui-monospace,Menlo,Consolas,monospace"
+#: The colors of stages that run once for each partition, and of stages that run once.
+_PER_PARTITION, _ONCE = "#0b7285", "#c2410c"
 
 
 class _Row(NamedTuple):
-    """A row of a table or picture: a stage and its depth in loops and conditions."""
+    """A row of a table or picture: a stage, and the number of loops and conditions around it."""
 
     stage: Stage
     depth: int
-    sign: str
-    is_split: bool
+    #: "until" or "when" if the stage writes a verdict, else empty.
+    keyword: str
+    in_partitions: bool
 
     @property
     def label(self) -> str:
-        """The name of the stage, preceded by "until" or "when" if it writes a verdict."""
-        return f"{self.sign} {self.stage.name}".lstrip()
+        """The name of the stage, after the keyword."""
+        return f"{self.keyword} {self.stage.name}".lstrip()
 
 
 def as_text(
@@ -38,62 +41,55 @@ def as_text(
     """
     table = [("step", "runs over", "reads", "writes")]
     for row in _rows(steps, set(in_partitions)):
-        stage = row.stage
-        combined = stage.combine
-        if stage.combination is not None and not isinstance(combined, str):
-            combined = stage.combination.name
+        stage, combine = row.stage, row.stage.combine
+        combined = combine if isinstance(combine, str) else getattr(combine, "__name__", "")
         runs = f"partitions, {combined}" if combined else "partitions"
-        name = "  " * row.depth + row.label
-        cells = (name, runs if row.is_split else "", " ".join(stage.reads), " ".join(stage.writes))
-        table.append(cells)
+        cells = "  " * row.depth + row.label, runs if row.in_partitions else ""
+        table.append((*cells, " ".join(stage.reads), " ".join(stage.writes)))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)
     return "\n".join([title, "", *lines, "", f"result: {', '.join(result)}"])
 
 
 def as_svg(
-    title: str, steps: Sequence[Step], in_partitions: Iterable[str], given: Iterable[str]
+    title: str, steps: Sequence[Step], in_partitions: Iterable[str], initial: Iterable[str]
 ) -> str:
-    """Return the data flow of steps with the initial fields `given`.
+    """Return a picture of the data flow of steps with the fields `initial`.
 
     A row is a stage: teal if it runs once per partition, orange if it runs once. A column is a
     field: a ring marks a read, a disc marks a write, and a line connects the first and the last of
     them. A box encloses the body of a loop or a condition.
     """
-    rows, given = list(_rows(steps, set(in_partitions))), list(given)
+    rows, initial = list(_rows(steps, set(in_partitions))), list(initial)
     touched = (name for row in rows for name in (*row.stage.reads, *row.stage.writes))
-    fields = list(dict.fromkeys([*given, *touched]))
+    fields = list(dict.fromkeys([*initial, *touched]))
     width = _NAMES + _COLUMN * len(fields) + 70
     height = _HEAD + _ROW * (len(rows) + 1) + 14
     body = [
         *_loop_boxes(rows, width),
         *_headings(fields),
-        *_lifelines(rows, fields, given),
+        *_field_lines(rows, fields, initial),
         *(mark for number, row in enumerate(rows) for mark in _marks(number, row, fields)),
     ]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" style="{_STYLE}">'
+        f'width="{width}" height="{height}" '
+        'style="font:13px ui-monospace,Menlo,Consolas,monospace">'
     )
     canvas = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
     return "\n".join([head, f"<title>{escape(title)}</title>", canvas, *body, "</svg>"])
 
 
 def _rows(steps: Sequence[Step], in_partitions: set[str], depth: int = 0) -> Iterator[_Row]:
-    """Yield a row for each stage; update `in_partitions` as stages write fields."""
-
-    def row(stage: Stage, sign: str = "") -> _Row:
-        is_split = not in_partitions.isdisjoint(stage.reads)
-        in_partitions.difference_update(stage.writes)
-        if is_split and stage.combine is None:
-            in_partitions.update(stage.writes)
-        return _Row(stage, depth, sign, is_split)
-
+    """Yield a row for each stage; update the set `in_partitions` as stages write fields."""
     for step in steps:
-        if isinstance(step, Stage):
-            yield row(step)
-        else:
-            yield row(step.verdict, step.sign)
+        stage, keyword = (step, "") if isinstance(step, Stage) else (step.verdict, step.keyword)
+        row = _Row(stage, depth, keyword, not in_partitions.isdisjoint(stage.reads))
+        in_partitions.difference_update(stage.writes)
+        if row.in_partitions and stage.combine is None:
+            in_partitions.update(stage.writes)
+        yield row
+        if not isinstance(step, Stage):
             yield from _rows(step.steps, in_partitions, depth + 1)
 
 
@@ -102,7 +98,7 @@ def _x(column: int) -> float:
 
 
 def _y(row: int) -> float:
-    return _HEAD + _ROW * (row + 1)  # row -1 holds the inputs
+    return _HEAD + _ROW * (row + 1)  # row -1 shows the initial fields
 
 
 def _headings(fields: list[str]) -> Iterator[str]:
@@ -111,10 +107,10 @@ def _headings(fields: list[str]) -> Iterator[str]:
         yield f'<text transform="translate({at}) rotate(-45)" fill="#334155">{escape(name)}</text>'
 
 
-def _lifelines(rows: list[_Row], fields: list[str], given: list[str]) -> Iterator[str]:
+def _field_lines(rows: list[_Row], fields: list[str], initial: list[str]) -> Iterator[str]:
     for column, name in enumerate(fields):
         touched = [n for n, row in enumerate(rows) if name in {*row.stage.reads, *row.stage.writes}]
-        if name in given:
+        if name in initial:
             yield f'<circle cx="{_x(column)}" cy="{_y(-1)}" r="4" fill="#64748b"/>'
             touched = [-1, *touched]
         yield (
@@ -124,8 +120,8 @@ def _lifelines(rows: list[_Row], fields: list[str], given: list[str]) -> Iterato
 
 
 def _marks(number: int, row: _Row, fields: list[str]) -> Iterator[str]:
-    color = _SPLIT if row.is_split else _ONCE
-    slant = ' font-style="italic"' if row.sign else ""
+    color = _PER_PARTITION if row.in_partitions else _ONCE
+    slant = ' font-style="italic"' if row.keyword else ""
     x, y = 12 + 14 * row.depth, _y(number)
     yield f'<text x="{x}" y="{y + 4}" fill="{color}"{slant}>{escape(row.label)}</text>'
     for name in row.stage.reads:
@@ -139,9 +135,9 @@ def _marks(number: int, row: _Row, fields: list[str]) -> Iterator[str]:
 
 def _loop_boxes(rows: list[_Row], width: int) -> Iterator[str]:
     for first, row in enumerate(rows):
-        if row.sign:
-            inside = (n for n in range(first + 1, len(rows)) if rows[n].depth <= row.depth)
-            last = next(inside, len(rows)) - 1
+        if row.keyword:
+            after = (n for n in range(first + 1, len(rows)) if rows[n].depth <= row.depth)
+            last = next(after, len(rows)) - 1
             x, y = 4 + 14 * row.depth, _y(first) - _ROW / 2
             yield (
                 f'<rect x="{x}" y="{y}" width="{width - 2 * x}" '

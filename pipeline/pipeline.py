@@ -11,22 +11,23 @@ from ..errors import OptionError, PipelineError
 from ..stages import Stage
 from ..stages.declare import current_name
 from ..stages.fields import COLUMNS, EDGES, Field
-from .catalogue.strategies import OF_EVERY_RUN, SHARED
+from .catalogue.strategies import COMMON_FIELDS, RESERVED_NAMES
 from .dataflow import Dataflow, FieldState
 from .engine import run
 from .options import Options
 from .planning.request import Alternatives
 from .report.report import Report
-from .steps import Step, edited
+from .steps import Step, edit_steps
 
-#: The initial fields of every pipeline; `edges` has a value in each partition.
+#: The initial fields of every pipeline. A graph of `mstflow.points` has `points` and `core_samples`
+#: instead of the fields of edges.
 INPUTS = {
     "columns": FieldState(COLUMNS, in_partitions=True),
     "edges": FieldState(EDGES, in_partitions=True),
     "weight_order": FieldState(Field("", "weight order")),
-    "points": FieldState(Field("", "points")),  # of graphs of `mstflow.points`, instead of edges
+    "points": FieldState(Field("", "points")),
     "core_samples": FieldState(Field("", "count")),
-    **SHARED,
+    **COMMON_FIELDS,
 }
 
 
@@ -41,8 +42,8 @@ class Outcome(NamedTuple):
 class Pipeline(Dataflow):
     """An algorithm: steps from a graph's edges to the fields in `result`.
 
-    A pipeline promises the forest that is minimal under (weight, edge id), on any backend and in
-    any partition, unless it states another promise.
+    Unless it states another promise, a pipeline returns the forest that is minimal in the order of
+    (weight, edge id), on any backend and for any partitions.
 
     The initial fields are:
 
@@ -56,7 +57,7 @@ class Pipeline(Dataflow):
     collects the ids of all rounds, and sorts them at the end. If no stage reads ``edges`` or
     ``weight_order``, weights are not converted to keys.
 
-    A pipeline is checked when it runs. So the steps need not fit together between two edits.
+    A pipeline is checked when it runs, so the steps need not fit together between two edits.
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ class Pipeline(Dataflow):
     values : dict
         Further initial fields; see `given` and `ByBackend`.
     footprint : float
-        The bytes that a run takes beside the edges and the forest, relative to Kruskal's algorithm.
-        A bound on memory relies on it.
+        The bytes that a run needs besides the edges and the forest, relative to Kruskal's
+        algorithm. A bound on memory relies on it.
 
     Raises
     ------
@@ -91,7 +92,7 @@ class Pipeline(Dataflow):
         footprint: float = 3.8,
     ) -> None:
         super().__init__(name, steps, INPUTS, result, summary, dict(values or {}), footprint)
-        if hidden := self.values.keys() & (OF_EVERY_RUN | INPUTS.keys()):
+        if hidden := self.values.keys() & (RESERVED_NAMES | INPUTS.keys()):
             names = ", ".join(sorted(hidden))
             problem = f"every run has a field {names}; rename the value"
             raise PipelineError(f"pipeline {name!r}: {problem}")
@@ -125,8 +126,8 @@ class Pipeline(Dataflow):
         names = (result,) if isinstance(result, str) else result or self.result
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise OptionError(f"result must be names of fields, not {result!r}")
-        own = Alternatives(self._copy(result=tuple(names)), is_own=True)
-        fields, report, _ = run(own, graph, Options(**options))
+        chosen = Alternatives(self._copy(result=tuple(names)), is_own=True)
+        fields, report, _ = run(chosen, graph, Options(**options))
         return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:
@@ -180,4 +181,4 @@ class Pipeline(Dataflow):
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
             raise PipelineError(f"pipeline {self.name!r} has no stage {name!r}; it has: {known}")
-        return self._copy(steps=edited(self.steps, name, change))
+        return self._copy(steps=edit_steps(self.steps, name, change))

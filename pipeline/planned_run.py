@@ -55,7 +55,7 @@ class PlannedRun:
             strategy,
             self.request.pipeline(strategy),
             holds_forests=self.plan.holds_forests,
-            weighs=graph.num_chunks > 0,  # Dask would compute the chunks once more
+            with_weights=graph.num_chunks > 0,  # Dask would compute the chunks once more
         )
         return replace(flow, result=("forest", "found")) if graph.is_read_once else flow
 

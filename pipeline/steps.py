@@ -1,4 +1,4 @@
-"""The steps of a pipeline: stages, loops and conditions; functions to list, edit and walk them."""
+"""The steps of a pipeline: stages, loops and conditions, and functions over sequences of steps."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Compound:
     verdict: Stage
     steps: tuple[Step, ...]
 
-    #: The word before the verdict in pictures.
-    sign = ""
+    #: The word before the name of the verdict in tables and pictures.
+    keyword = ""
 
 
 Step = Stage | Compound
@@ -37,7 +37,7 @@ class Loop(Compound):
         Writes one verdict, before each pass; True ends the loop.
     """
 
-    sign = "until"
+    keyword = "until"
 
     def __init__(self, *steps: Step, until: Stage) -> None:
         super().__init__(until, steps)
@@ -54,20 +54,10 @@ class When(Compound):
         The body.
     """
 
-    sign = "when"
+    keyword = "when"
 
     def __init__(self, condition: Stage, *steps: Step) -> None:
         super().__init__(condition, steps)
-
-
-def check_steps(steps: Iterable[Any], pipeline: str) -> None:
-    """Check that all steps are stages, loops or conditions."""
-    for step in stages_of(steps):
-        if not isinstance(step, Stage):
-            raise PipelineError(
-                f"pipeline {pipeline!r}: {step!r} is not a stage, Loop or When; "
-                "decorate functions with @mstflow.stage, and unpack the .steps of a pipeline"
-            )
 
 
 def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:
@@ -80,10 +70,10 @@ def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:
             yield step
 
 
-def edited(
+def edit_steps(
     steps: Iterable[Step], name: str, change: Callable[[Stage], Sequence[Step]]
 ) -> Iterator[Step]:
-    """Yield the steps; replace every stage called `name` by the steps that `change` returns."""
+    """Yield the steps, with those that `change` returns in place of every stage called `name`."""
     for step in steps:
         if isinstance(step, Stage):
             yield from change(step) if step.name == name else (step,)
@@ -91,17 +81,17 @@ def edited(
         verdict = change(step.verdict) if step.verdict.name == name else (step.verdict,)
         if len(verdict) != 1 or not isinstance(verdict[0], Stage):
             raise PipelineError(f"stage {name!r} writes a verdict; it can be replaced by one stage")
-        body = edited(step.steps, name, change)
+        body = edit_steps(step.steps, name, change)
         yield Loop(*body, until=verdict[0]) if isinstance(step, Loop) else When(verdict[0], *body)
 
 
 def walk(
     steps: tuple[Step, ...], after: frozenset[str], decide: Callable[[Compound], Any]
 ) -> Iterator[tuple[Stage, frozenset[str]]]:
-    """Yield the stages in the order of their run, each with the fields that must exist before it.
+    """Yield the stages in the order in which they run, and the fields needed before each of them.
 
-    The fields `after` must exist after the steps. `decide` returns the verdict of a loop or a
-    condition, after the stage that writes it has run.
+    The fields `after` are needed after the steps. When the stage that writes the verdict of a loop
+    or condition has run, `decide` returns this verdict.
     """
     for position, step in enumerate(steps):
         needed = needed_before(steps[position:], after)
@@ -110,14 +100,14 @@ def walk(
             continue
         yield step.verdict, needed
         if isinstance(step, Loop):
-            while not _checked(step, decide(step)):
+            while not _as_bool(step, decide(step)):
                 yield from walk(step.steps, needed, decide)
                 yield step.verdict, needed
-        elif _checked(step, decide(step)):
+        elif _as_bool(step, decide(step)):
             yield from walk(step.steps, needed_before(steps[position + 1 :], after), decide)
 
 
-def _checked(step: Compound, verdict: Any) -> bool:
+def _as_bool(step: Compound, verdict: Any) -> bool:
     if not isinstance(verdict, bool):
         raise PipelineError(f"stage {step.verdict.name!r}: gave verdict {verdict!r}, not a bool")
     return verdict
@@ -125,7 +115,7 @@ def _checked(step: Compound, verdict: Any) -> bool:
 
 @lru_cache(maxsize=512)
 def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[str]:
-    """Return the fields that must exist before `steps`, if `after` must exist after them."""
+    """Return the fields that are needed before `steps`, if `after` are needed after them."""
     needed = after
     for step in reversed(steps):
         if not isinstance(step, Stage):  # the body may run or not

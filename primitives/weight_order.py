@@ -1,7 +1,7 @@
-"""Conversion between weights and keys.
+"""Conversion of weights to keys, and of keys to weights.
 
-A key is an unsigned integer that represents a weight. A weight that comes later in the order has a
-larger key. Equal weights have equal keys; other modules decide these ties.
+A key is an unsigned integer that represents a weight. Keys have the order of the weights: a weight
+that comes later has a larger key, and equal weights have equal keys.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _reference = NumpyArrays()
 
 @dataclass(frozen=True)
 class WeightOrder:
-    """The order of the weights, and their conversion to keys.
-
-    `signed` and `descending` are arguments of `ArrayModule.order_key`, which computes keys.
+    """The order of the weights of a graph. `ArrayModule.order_key` computes keys in this order.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The stages of all algorithms: functions over arrays, each declared with `stage`."""
+"""The stages of all algorithms: functions over arrays, with the decorator `stage`."""
 
 from .declare import Stage, stage
 

@@ -7,16 +7,17 @@ from functools import partial, reduce
 from typing import Any
 
 from ..primitives.vocabulary import ArrayModule
+from .fields import rebuilt
 
-#: The values of the fields that a stage wrote in one partition.
+#: The result of a stage in one partition: the values of the fields that it writes.
 Written = tuple[Any, ...]
-#: A function of the array module and of a list of the partitions' results, in order. Any further
-#: parameters are named after shared fields.
+#: A function of the array module and the list of the partitions' results, in order. The names of
+#: further parameters are shared fields.
 Combine = Callable[..., Written]
 
 
 def _elementwise(apply: Callable[[ArrayModule, Any, Any], Any]) -> Combine:
-    """Return the combination that applies a function to each field, of two partitions at a time."""
+    """Return a combination that applies a function to the values of two partitions at a time."""
     return lambda ops, parts: tuple(
         reduce(partial(apply, ops), values) for values in zip(*parts, strict=True)
     )
@@ -48,14 +49,13 @@ def concatenation(ops: ArrayModule, parts: list[Written]) -> Written:
 
     def joined(values: list[Any]) -> Any:
         if isinstance(values[0], tuple):
-            columns = map(joined, map(list, zip(*values, strict=True)))
-            return getattr(type(values[0]), "_make", tuple)(columns)
+            return rebuilt(values[0], map(joined, map(list, zip(*values, strict=True))))
         return ops.concat(values)
 
     return tuple(joined(list(values)) for values in zip(*parts, strict=True))
 
 
-#: Python's integers are exact; `ops` compares arrays.
+#: The combinations by name. Python compares single values, and `ops` arrays.
 COMBINE: dict[str, Combine] = {
     "sum": _elementwise(lambda _, a, b: a + b),
     "concatenation": concatenation,

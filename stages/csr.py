@@ -13,7 +13,7 @@ from .fields import Arcs, Count, Edges, Flags, Index, Lightest, VertexIndex
 
 @stage(writes=("order", "rank"))
 def sort_edges(ops: ArrayModule, edges: Edges) -> tuple[Index, Index]:
-    """Sort the edges by weight, ties by id: the edge of each rank, and the rank of each edge."""
+    """Sort the edges by (weight, id); return the edge of each rank, and the rank of each edge."""
     order = ops.argsort(edges.key)
     number = ops.arange(len(order), order.dtype)
     return order, ops.scatter(order, number, len(order), 0, dtype=order.dtype)
@@ -72,7 +72,7 @@ def find_min_edge_per_vertex(ops: ArrayModule, arcs: Arcs, edges: Edges, order: 
 def count_new_edges(
     ops: ArrayModule, arcs: Arcs, label: VertexIndex
 ) -> tuple[Index, Flags, VertexIndex]:
-    """Label the ends of arcs, flag the arcs between fragments, and count those of each vertex.
+    """Label the destinations, flag the arcs between fragments, and count these by vertex.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
@@ -85,11 +85,11 @@ def count_new_edges(
 def assign_edge_segments(
     ops: ArrayModule, crossing_degree: VertexIndex, label: VertexIndex, num_fragments: Count
 ) -> tuple[VertexIndex, Index]:
-    """Assign a segment of the new arcs to each fragment, and a range in it to each of its vertices.
+    """Assign a segment of the new arcs to each fragment, and a part of it to each vertex.
 
-    A prefix sum of the fragments' degrees yields the segments, and one in each fragment yields the
-    ranges. In the paper, threads take places from an atomic counter, so their order depends on
-    timing.
+    A prefix sum of the fragments' degrees yields the segments. A prefix sum within a fragment
+    yields the places of its vertices. In the paper, threads take places from an atomic counter, so
+    their order depends on timing.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
@@ -121,5 +121,5 @@ def insert_new_edges(
 
 @stage(writes="num_edges", combine="sum")
 def count_arcs(arcs: Arcs) -> Count:
-    """Count the remaining edges. Each edge has two arcs."""
+    """Count the remaining edges: half the number of arcs."""
     return len(arcs.edge) // 2

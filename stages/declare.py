@@ -30,16 +30,16 @@ from .fields import ANYTHING, Field, field_of
 
 _PACKAGE = f"{__package__.partition('.')[0]}."
 
-#: Former names of stages, which work with a warning until the next release.
+#: The present names of stages by their former names, which work with a warning.
 _RENAMED = {"bring_edges_together": "concatenate_edges"}
 
 #: Parameters that are not fields: the array module, and the checkpoint record of a task.
-INJECTED = ("ops", "record")
+_INJECTED = ("ops", "record")
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A step of an algorithm: a function with its declaration. Call it like the function.
+    """A step of an algorithm: a function, and the fields that it reads and writes.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Stage:
 
     @cached_property
     def reported(self) -> tuple[tuple[int, str], ...]:
-        """The positions and names of the written numbers, which reports show."""
+        """The positions and names of the written fields that reports show."""
         fields = enumerate(self.writes.items())
         return tuple((place, name) for place, (name, field) in fields if field.is_reported)
 
@@ -78,11 +78,11 @@ class Stage:
     def injected(self) -> tuple[str, ...]:
         """The names of the parameters that are not fields."""
         parameters = inspect.signature(self.function).parameters
-        return tuple(name for name in INJECTED if name in parameters)
+        return tuple(name for name in _INJECTED if name in parameters)
 
     @cached_property
     def title(self) -> str:
-        """The words for the stage in errors."""
+        """The stage as errors name it."""
         return f"stage {self.name!r}"
 
     @cached_property
@@ -93,7 +93,7 @@ class Stage:
         combine = COMBINE[self.combine] if isinstance(self.combine, str) else self.combine
         names = [*inspect.signature(combine).parameters][2:]
         reads = dict.fromkeys(
-            ["parts", *(name for name in names if name not in INJECTED)], ANYTHING
+            ["parts", *(name for name in names if name not in _INJECTED)], ANYTHING
         )
         return Combination(combine, reads, self.writes, None, self)
 
@@ -109,7 +109,7 @@ class Stage:
         return result if type(result) is tuple and len(self.writes) > 1 else (result,)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Call the function."""
+        """Call the stage like its function."""
         return self.function(*args, **options)
 
     def __repr__(self) -> str:
@@ -118,14 +118,14 @@ class Stage:
     def __reduce__(self) -> Any:
         # Stages of this package are pickled by name, others by value.
         module, name = self.function.__module__, self.function.__qualname__
-        if module.startswith(_PACKAGE) and _find(module, name) is self:
-            return _find, (module, name)
+        if module.startswith(_PACKAGE) and _import_stage(module, name) is self:
+            return _import_stage, (module, name)
         return Stage, (self.function, dict(self.reads), dict(self.writes), self.combine)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Combination(Stage):
-    """The combination of the results of a stage in several partitions.
+    """The stage that combines the results of the stage `origin` in several partitions.
 
     It reads these results as the field ``parts``, and shared fields.
     """
@@ -142,7 +142,7 @@ class Combination(Stage):
 
     @cached_property
     def title(self) -> str:
-        """The words for the stage in errors."""
+        """The stage as errors name it."""
         return self.origin.title
 
     def run(self, ops: Any, record: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -206,7 +206,7 @@ def _declare(
     problem = _contradiction(names, combine, parameters, outputs)
     if problem:
         raise PipelineError(f"stage {name!r}: {problem}")
-    reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in INJECTED}
+    reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in _INJECTED}
     return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
 
 
@@ -219,7 +219,7 @@ def current_name(name: str, stacklevel: int = 4) -> str:
 
 
 def former_names(module: dict[str, Any]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module, which finds its stages by their former names."""
+    """Return a ``__getattr__`` for a module, which finds its stages by their former names."""
 
     def find(name: str) -> Any:
         if _RENAMED.get(name) not in module:
@@ -235,6 +235,7 @@ def _contradiction(
     parameters: Iterable[Parameter],
     outputs: list[Field],
 ) -> str | None:
+    """Return what is wrong with a declaration; None if nothing is."""
     unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     if not names or len(set(names)) < len(names):
         return f"expected distinct names for writes, got {names!r}"
@@ -249,12 +250,13 @@ def _contradiction(
     return None
 
 
-def _find(module: str, name: str) -> Stage:
+def _import_stage(module: str, name: str) -> Stage:
     return attrgetter(name)(importlib.import_module(module))  # type: ignore[no-any-return]
 
 
-def _outputs(hint: Any, written: int) -> list[Field]:
+def _outputs(hint: Any, num_written: int) -> list[Field]:
+    """Return the types of the values that a function returns, from its return annotation."""
     if get_origin(hint) is tuple:
-        return [field_of(part) for part in get_args(hint)]
+        return [field_of(item) for item in get_args(hint)]
     # Without a return annotation, any number of values is accepted.
-    return [field_of(hint)] * (written if hint is None else 1)
+    return [field_of(hint)] * (num_written if hint is None else 1)

@@ -1,4 +1,4 @@
-"""Stages over the edge list: keys, lightest edges, relabelling, loops, counts."""
+"""Stages over edge lists: compute keys, drop loops, count, find lightest edges, relabel."""
 
 from ..primitives.vocabulary import ArrayModule
 from ..primitives.weight_order import WeightOrder
@@ -10,19 +10,19 @@ __getattr__ = former_names(globals())
 
 @stage(writes="signed", combine="any")
 def find_signs(ops: ArrayModule, columns: Columns, unsigned: Verdict) -> Verdict:
-    """Return whether any weight has its sign bit set. If not, the bits of weights serve as keys."""
+    """Return whether any weight has its sign bit set; if none has, the bits of weights are keys."""
     return not unsigned and ops.any_signed(columns.weight)
 
 
 @stage(writes="weight_order")
 def choose_weight_order(weight_dtype: DType, signed: Verdict, maximum: Verdict) -> WeightOrder:
-    """Choose the conversion from weights to keys, the same for all partitions."""
+    """Choose the conversion of weights to keys, by the dtype, the signs and the direction."""
     return WeightOrder(weight_dtype, signed, maximum)
 
 
 @stage(writes="edges")
 def order_weights(ops: ArrayModule, columns: Columns, weight_order: WeightOrder) -> Edges:
-    """Convert the weights to unsigned keys, which have the same order."""
+    """Convert the weights to unsigned keys in the same order."""
     u, v, weight, edge_id = columns
     signed, descending = weight_order.signed, weight_order.descending
     return Edges(u, v, ops.order_key(weight, signed=signed, descending=descending), edge_id)
@@ -30,7 +30,7 @@ def order_weights(ops: ArrayModule, columns: Columns, weight_order: WeightOrder)
 
 @stage(writes="edges")
 def drop_loops(ops: ArrayModule, edges: Edges) -> Edges:
-    """Remove loops; the order of the other edges is preserved.
+    """Remove the edges with two equal ends; keep the order of the others.
 
     Source: Bhargava and Zaia, "Background" (filtering self edges).
     """
@@ -47,7 +47,7 @@ def count_edges(edges: Edges) -> Count:
 
 @stage(writes="no_edges_left")
 def no_edges_left(num_edges: Count) -> Verdict:
-    """Return whether no edges remain, so that every fragment is a component."""
+    """Return whether no edges remain; then every fragment is a component."""
     return num_edges == 0
 
 
@@ -65,7 +65,7 @@ def find_min_edges(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Light
 
 @stage(writes="edges")
 def relabel_edges(ops: ArrayModule, edges: Edges, label: VertexIndex) -> Edges:
-    """Replace the ends of each edge by their fragments; remove edges inside a fragment."""
+    """Replace the ends of the edges by their fragments; remove edges inside a fragment."""
     return Edges(*ops.relabel_pairs(label, *edges))
 
 

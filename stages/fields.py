@@ -1,8 +1,8 @@
-"""The types of the fields that stages read and write. A type has a kind, and may have an axis.
+"""The types of the fields that stages read and write: the kind of the values, and an axis.
 
-A graph is a single field, `Edges`: four columns of equal length. The type of any other array may
-have an axis. Arrays along the same axis have equal lengths. When a stage writes ``num_vertices``,
-all fields along "vertices" are discarded.
+A graph is a single field, `Edges`: four columns of equal length. Any other array may have an axis.
+Arrays along the same axis have equal lengths. When a stage writes ``num_vertices``, all fields
+along "vertices" are discarded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..primitives.weight_order import WeightOrder
 
 
 class Edges(NamedTuple):
-    """An edge list or a partition of one, ordered by edge id.
+    """The edges of a graph or of a partition, ordered by edge id.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Arcs(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A position in the order of (weight, edge id): the last edge before it."""
+    """The last edge that a scan takes, in the order of (key, edge id)."""
 
     key: int
     edge_id: int
@@ -77,9 +77,9 @@ class Candidates(NamedTuple):
     Attributes
     ----------
     edges : tuple of Columns
-        In the order of edge ids. The ends are fragments.
+        In the order of edge ids. `u` and `v` are fragments.
     cut : Cut or None
-        The scan took every edge up to this one; None if it took all edges.
+        The last edge that the scan took; None if it took all edges.
     is_forest : bool
         Whether `edges` has one item and it is a forest.
     """
@@ -90,17 +90,17 @@ class Candidates(NamedTuple):
 
 
 class Neighbors(NamedTuple):
-    """The nearest points of each point, outside the fragment that it had when they were found.
+    """The k nearest points of each point outside its fragment, as it was at the last search.
 
     Attributes
     ----------
     weight : float64 array of length n k
-        The weights of the edges to these points, those of one point after those of another.
-        Infinity if there are fewer than k points outside.
+        The weights of the edges to these points, point by point. If fewer than k points are
+        outside, the rest is infinity.
     neighbor : index array of length n k
-        Their positions, in the order of (weight, position); n if there are fewer.
+        The positions of these points, in the order of (weight, position). The rest is n.
     reach, last : arrays of length n
-        No edge to another point outside precedes the weight `reach` and the position `last`.
+        All other points outside the fragment come after (`reach`, `last`) in this order.
     """
 
     weight: Any
@@ -110,9 +110,11 @@ class Neighbors(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """The ids of points that were dropped, and the id of the first point that equals each."""
+    """Points that were dropped, because they equal other points."""
 
+    #: The ids of the dropped points.
     copy: Any
+    #: The id of the first point that equals each dropped point.
     first: Any
 
 
@@ -122,8 +124,6 @@ class Collected(tuple[Any, ...]):
     __slots__ = ()
 
 
-#: The kinds of the dtypes of the columns of `Edges`.
-_COLUMNS = "iiui"
 #: The kinds of records, with their types.
 _RECORDS: dict[str, type] = {
     "edges": Edges,
@@ -137,7 +137,7 @@ _RECORDS: dict[str, type] = {
     "copies": Copies,
     "weight order": WeightOrder,
 }
-#: The kinds of numbers, with the other kinds that a stage may read as each of them.
+#: For each kind of number, the other kinds that a stage may read as this kind.
 _NUMBERS = {
     "count": (),
     "number": ("count", "number of at least 0"),
@@ -145,21 +145,18 @@ _NUMBERS = {
 }
 
 
-def _is_array(kinds: str, value: Any) -> bool:
+def _is_array(dtype_kinds: str, value: Any) -> bool:
     dtype = getattr(value, "dtype", None)
-    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in kinds
+    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in dtype_kinds
 
 
-def _is_a(kind: type, value: Any) -> bool:
-    return isinstance(value, kind)
-
-
-def _has(attribute: str, value: Any) -> bool:
-    return hasattr(value, attribute)
+def _is_instance(record: type, value: Any) -> bool:
+    return isinstance(value, record)
 
 
 def _is_edges(value: Any) -> bool:
-    is_record = isinstance(value, Edges) and all(map(_is_array, _COLUMNS, value))
+    # "i" and "u" are the kinds of the dtypes of u, v, key and edge_id.
+    is_record = isinstance(value, Edges) and all(map(_is_array, "iiui", value))
     return is_record and len(set(map(len, value))) == 1
 
 
@@ -167,28 +164,22 @@ def _is_number(types: Any, value: Any) -> bool:
     return isinstance(value, types) and not isinstance(value, bool)
 
 
-#: The kinds of values, with the condition that a value of each kind meets.
+#: For each kind, the function that returns whether a value is of this kind.
 _KINDS: dict[str, Callable[[Any], bool]] = {
-    **{kind: partial(_is_a, record) for kind, record in _RECORDS.items()},
+    **{kind: partial(_is_instance, record) for kind, record in _RECORDS.items()},
     "edges": _is_edges,
     "index": partial(_is_array, "i"),
     "key": partial(_is_array, "u"),
     "flag": partial(_is_array, "b"),
     "weight": partial(_is_array, "biuf"),
     "chosen": lambda value: isinstance(value, Collected) or _is_array("i", value),
-    "levels": partial(_is_a, tuple),
-    "verdict": partial(_is_a, bool),
+    "levels": partial(_is_instance, tuple),
+    "verdict": partial(_is_instance, bool),
     "count": partial(_is_number, int),
     "limit": partial(_is_number, int),
     "number": partial(_is_number, int | float),
     "number of at least 0": lambda value: _is_number(int | float, value) and value >= 0,
-    # Objects that read a graph, and dtypes, have an attribute of their own.
-    "source": partial(_has, "blocks"),
-    "scanner": partial(_has, "begin"),
-    "tile joiner": partial(_has, "join"),
-    "sweeper": partial(_has, "deal"),
-    "buckets": partial(_has, "move"),
-    "dtype": partial(_has, "itemsize"),
+    "dtype": lambda value: hasattr(value, "itemsize"),
 }
 
 
@@ -201,9 +192,8 @@ class Field:
     Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
     of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
     "candidates", "cut", "points", "tree", "neighbors", "copies" and "weight order". "levels" is a
-    tuple of arrays. "source", "scanner", "tile joiner" and "sweeper" are objects that read a graph,
-    "buckets" are edges on disk, and "dtype" is the dtype of an array. "any" is a value of any kind.
-    An `optional` field may be None.
+    tuple of arrays, and "dtype" the dtype of an array. "any" is a value of any kind. An `optional`
+    field may be None.
     """
 
     axis: str
@@ -230,7 +220,7 @@ class Field:
         return other.kind == self.kind and (not self.axis or other.axis in ("", self.axis))
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value has this kind; its length is not checked."""
+        """Return whether a value has this kind, and a length if there is an axis."""
         if self.kind == "any":
             return not self.axis or hasattr(value, "__len__")
         return self.optional if value is None else _KINDS[self.kind](value)
@@ -246,7 +236,7 @@ COLUMNS, EDGES = Field("", "columns"), Field("", "edges")
 
 
 def field_of(hint: Any) -> Field:
-    """Return the type of a field with this annotation; without a declaration it is `ANYTHING`."""
+    """Return the type that an annotation declares; `ANYTHING` if it declares none."""
     if NoneType in (options := get_args(hint)):
         return replace(field_of(next(iter(options))), optional=True)
     for kind, record in _RECORDS.items():
@@ -274,13 +264,17 @@ Limit = Annotated[int, Field("", "limit")]
 #: The labels of successive contractions.
 Levels = Annotated[Any, Field("", "levels")]
 DType = Annotated[Any, Field("", "dtype")]
-#: A graph, or a partition of one, that is read in blocks: `graphs.source.EdgeSource`.
-Source = Annotated[Any, Field("", "source")]
+
+# Objects by which the stages of strategies read a graph. Their classes are in folders that stages
+# do not import.
+
+#: A partition of a graph, read in blocks: `graphs.source.EdgeSource`.
+Source = Any
 #: Scans partitions: `pipeline.streaming.scan.Scanner`.
-Scanner = Annotated[Any, Field("", "scanner")]
+Scanner = Any
 #: Joins the vertices of tiles: `pipeline.streaming.tiles.TileJoiner`.
-TileJoiner = Annotated[Any, Field("", "tile joiner")]
-#: Deals a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
-Sweeper = Annotated[Any, Field("", "sweeper")]
-#: Edges on disk: `pipeline.streaming.sweep.Buckets`.
-Buckets = Annotated[Any, Field("", "buckets")]
+TileJoiner = Any
+#: Writes a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
+Sweeper = Any
+#: Buckets of edges on disk: `pipeline.streaming.sweep.Buckets`.
+Buckets = Any

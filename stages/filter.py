@@ -13,25 +13,25 @@ from .fields import Amount, Count, Edges, Index, Keys, Verdict
 
 #: The smallest share of the sampled edges that are light. It bounds the number of passes, even if
 #: most light edges are parallel or loops.
-LEAST_LIGHT = 1 / 32
+MIN_LIGHT_SHARE = 1 / 32
 
 
 @stage(writes="is_sparse")
 def sparse_graph_left(
     num_edges: Count, num_vertices: Count, small: Amount, dense: Amount
 ) -> Verdict:
-    """Return whether there are at most `small` edges, or `dense` edges per vertex, to split."""
+    """Return whether at most `small` edges remain, or at most `dense` edges per vertex."""
     return num_edges <= max(small, dense * num_vertices)
 
 
-#: Mask of the low 63 bits of a product, so that Python's integers and uint64 have the same hash.
-_HASH_BITS = 2**63 - 1
+#: Selects the low 63 bits of a product, so that Python's integers and uint64 have the same hash.
+_HASH_MASK = 2**63 - 1
 
 
 def _chosen_id(block: Any, bits: int) -> Any:
     """Return the edge id chosen for a block of 2^bits ids; `block` is an int or a uint64 array."""
-    mixed = block * 0x1E3779B97F4A7C15 & _HASH_BITS
-    mixed = (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_BITS
+    mixed = block * 0x1E3779B97F4A7C15 & _HASH_MASK
+    mixed = (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_MASK
     return (block << bits) + (mixed >> (63 - bits))
 
 
@@ -43,7 +43,7 @@ def _chosen_ids(ops: ArrayModule, first: int, last: int, bits: int) -> Any:
 
 @stage(writes="sample", combine="concatenation")
 def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: Amount) -> Keys:
-    """Return the key of each edge in a sample.
+    """Return the keys of a sample of the edges.
 
     The sample has one id of each block of 2^k consecutive ids, chosen by a hash of the block. So it
     does not depend on the partitions, and no regular order of the edges evades it. It may be empty
@@ -76,10 +76,9 @@ def choose_pivot(
 
     All edges are light if the sample is empty.
 
-    Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
-    ALENEX 2009. There the pivot is the median.
+    Source: Osipov, Sanders and Singler, where the pivot is the median.
     """
-    share = max(light_per_vertex * num_vertices / num_edges, LEAST_LIGHT)
+    share = max(light_per_vertex * num_vertices / num_edges, MIN_LIGHT_SHARE)
     rank = len(sample) * min(share, 1)
     if rank >= len(sample):
         return int(ops.largest(sample.dtype))
@@ -88,13 +87,13 @@ def choose_pivot(
 
 @stage(writes="all_edges")
 def keep_edges(edges: Edges) -> Edges:
-    """Keep all edges, without a copy, before light ones replace `edges`."""
+    """Keep all edges, without a copy, before the light edges replace them."""
     return edges
 
 
 @stage(writes="edges")
 def restore_edges(all_edges: Edges) -> Edges:
-    """Return all edges, light and heavy."""
+    """Replace the light edges by all edges."""
     return all_edges
 
 

@@ -1,5 +1,7 @@
 """Stages over vertices: join fragments by their lightest edges, and label the results."""
 
+from typing import Any
+
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Chosen, Count, Index, Levels, VertexIndex
@@ -9,11 +11,11 @@ from .fields import Chosen, Count, Index, Levels, VertexIndex
 def remove_mirrored_edges(
     ops: ArrayModule, best_end: VertexIndex, best_id: VertexIndex
 ) -> tuple[VertexIndex, Chosen]:
-    """Choose a successor of each vertex: the other end of its lightest edge. Break cycles of two.
+    """Make the other end of its lightest edge the successor of each vertex; break cycles of two.
 
-    Edges are strictly ordered, so all cycles have two vertices. Both vertices of a cycle have
-    chosen the same edge. The smaller of them becomes a root, which is its own successor. The edges
-    of all other vertices are added to the forest.
+    Edges are strictly ordered, so all cycles have two vertices, which have chosen the same edge.
+    The smaller of them becomes a root, which is its own successor. The edges of all other vertices
+    are added to the forest.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 2.
     """
@@ -28,7 +30,7 @@ def sort_forest_ids(ops: ArrayModule, forest: Chosen) -> Index:
 
 @stage(writes="color")
 def propagate_colors(ops: ArrayModule, successor: VertexIndex) -> VertexIndex:
-    """Color each vertex with its root, by pointer jumping.
+    """Color each vertex with the root to which its successors lead, by pointer jumping.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 3. The loop is in the primitive.
     """
@@ -37,9 +39,7 @@ def propagate_colors(ops: ArrayModule, successor: VertexIndex) -> VertexIndex:
 
 @stage(writes=("label", "num_fragments"))
 def create_new_vertex_ids(ops: ArrayModule, color: VertexIndex) -> tuple[VertexIndex, Count]:
-    """Assign consecutive numbers to the roots, and to each vertex the number of its root.
-
-    The numbers are an exclusive scan of the roots.
+    """Assign numbers to the roots by a scan, and to each vertex the number of its root.
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 4.
     """
@@ -66,10 +66,10 @@ def add_level(levels: Levels, label: VertexIndex) -> Levels:
 
 @stage(writes="labels")
 def compose_labels(ops: ArrayModule, levels: Levels, num_vertices: Count) -> Index:
-    """Return the final fragment of each original vertex; the last, smallest levels come first."""
+    """Return the final fragment of each original vertex, from the labels of all contractions."""
     if not levels:
         return ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
-    labels = levels[-1]
+    labels = levels[-1]  # the smallest
     for label in reversed(levels[:-1]):
         labels = ops.gather(labels, label)
     return labels
@@ -77,7 +77,12 @@ def compose_labels(ops: ArrayModule, levels: Levels, num_vertices: Count) -> Ind
 
 @stage(writes="labels")
 def number_by_first_vertex(ops: ArrayModule, labels: Index) -> Index:
-    """Renumber the labels in the order of the first vertex of each label."""
+    """Renumber the labels in the order of their first vertices."""
+    return in_order_of_first(ops, labels, len(labels))
+
+
+def in_order_of_first(ops: ArrayModule, labels: Any, size: int) -> Any:
+    """Renumber labels less than `size` in the order of their first vertices, as int64."""
     vertex = ops.arange(len(labels), dtype=labels.dtype)
-    first = ops.gather(ops.scatter_reduce(labels, vertex, len(labels), "min", len(labels)), labels)
+    first = ops.gather(ops.scatter_reduce(labels, vertex, size, "min", len(labels)), labels)
     return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)

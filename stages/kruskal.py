@@ -33,10 +33,9 @@ def sort_by_weight(ops: ArrayModule, whole_edges: Edges) -> Edges:
 def join_with_helpers(
     ops: ArrayModule, sorted_edges: Edges, num_vertices: Count
 ) -> tuple[Chosen, Count, Count]:
-    """Join edges by weight while helper threads reject edges that close a cycle.
+    """Join the sorted edges while helper threads reject edges that close a cycle.
 
-    The chosen edges do not depend on the timing of threads. The numbers of edges that the main
-    thread and the helpers reject do.
+    The chosen edges do not depend on the timing of threads; the numbers of rejected edges do.
 
     Source: Katsigiannis et al., "An approach to parallelize Kruskal's algorithm using Helper
     Threads", algorithms 2 and 3, and the counts of figure 7.
@@ -48,7 +47,7 @@ def join_with_helpers(
 
 @stage(writes="whole_arcs")
 def build_whole_csr(ops: ArrayModule, whole_edges: Edges, num_vertices: Count) -> Arcs:
-    """Build the CSR form of the graph from the edges of all partitions."""
+    """Build the CSR form of the whole graph: position and destination of each arc."""
     u, v, *_ = whole_edges
     return compress_rows(ops, u, v, ops.arange(len(u), ops.index_dtype(2 * len(u))), num_vertices)
 
@@ -58,7 +57,7 @@ def grow_trees(ops: ArrayModule, whole_edges: Edges, whole_arcs: Arcs) -> Chosen
     """Grow a tree from each vertex that is not yet in a tree, always along the lightest arc.
 
     When the tree reaches a vertex, the arcs of this vertex that lead out of the tree are pushed to
-    a heap. The heap compares them by (key, position of the edge), so ties go to the smaller id.
+    a heap, which compares (key, position of the edge). So ties go to the smaller id.
 
     Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957.
     """

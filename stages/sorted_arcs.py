@@ -1,4 +1,4 @@
-"""Stages over both arcs of each edge, sorted so that the arcs of a vertex are a segment."""
+"""Stages over a list of both arcs of each edge, and over the same list sorted by source."""
 
 from ..primitives.vocabulary import ArrayModule
 from .csr import places_by_source
@@ -20,18 +20,18 @@ def list_both_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Edges
 
 @stage(writes="num_edges", combine="sum")
 def count_listed_edges(ops: ArrayModule, edges: Edges) -> Count:
-    """Count the remaining edges. Only the arcs that lead to the larger vertex count."""
+    """Count the remaining edges: the arcs that lead to the larger end."""
     return ops.count(edges.u < edges.v)
 
 
 @stage(writes=("order", "sorted_key", "offsets"))
 def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Index, Keys, Index]:
-    """Sort the arcs by source. Arcs of the same source remain in the order of ids.
+    """Sort the arcs by source, ties by id; return their positions, their keys and the offsets.
 
-    This is a counting sort of the keys; `order` leads to the other columns.
+    This is a counting sort that moves only the keys.
 
-    Source: parallel-boruvka, "My solution", the first step of each round. There, records are moved,
-    by comparisons.
+    Source: parallel-boruvka, "My solution", the first step of each round. The source sorts whole
+    records by comparisons.
     """
     size, dtype = len(edges.u), ops.index_dtype(len(edges.u))
     place, offsets = places_by_source(ops, edges.u, num_vertices)
@@ -50,7 +50,7 @@ def find_shortest_arcs(
 ) -> Lightest:
     """Find the lightest arc of each vertex: its key, its id and its other end.
 
-    Source: parallel-boruvka, "My solution". There, the minima of the processors are merged.
+    Source: parallel-boruvka, "My solution", which merges the minima of processors.
     """
     _, end, key, edge_id = edges
     arc = ops.gather(order, ops.segmented_argmin(sorted_key, offsets), fill=len(key))

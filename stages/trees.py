@@ -53,7 +53,7 @@ def update_forest(
 
 @stage(writes="no_tree_joined")
 def no_tree_joined(num_joined: Count) -> Verdict:
-    """Return whether the last round joined no trees, which means that no edge leaves a tree."""
+    """Return whether the last round joined no trees, so no edge leaves a tree."""
     return num_joined == 0
 
 
@@ -71,9 +71,9 @@ def unite_trees(
     best_id: VertexIndex,
     by_rank: bool,
 ) -> tuple[VertexIndex, Chosen, Count, Count]:
-    """Unite the trees that the lightest edges join; count the remaining edges and active trees.
+    """Unite the trees at both ends of each lightest edge; count joined trees and active trees.
 
-    A tree is active if an edge leaves it. If two trees chose the same edge, the edge counts once.
+    A tree is active if an edge leaves it. If two trees chose the same edge, it is added once.
     The smallest vertex of each tree becomes its root.
 
     Source: AlgoWiki, "Boruvka's algorithm", sections 1.5 (the counter) and 2.3 (the union).
@@ -90,5 +90,5 @@ def unite_trees(
 
 @stage(writes="one_active_left")
 def one_active_left(num_active: Count) -> Verdict:
-    """Return whether at most one active tree remains, so that no further trees can be joined."""
+    """Return whether at most one active tree remains, so no further trees can be joined."""
     return num_active <= 1

@@ -1,4 +1,4 @@
-"""The algorithms and strategies by name: an algorithm is a file of the folder `algorithms`."""
+"""The algorithms and strategies by name. An algorithm is a file in the folder `algorithms`."""
 
 import importlib
 import warnings
@@ -57,7 +57,7 @@ def algorithm(name: str) -> Pipeline:
 
 
 def alternatives(chosen: str | Pipeline) -> Alternatives:
-    """Return the pipelines of an option `algorithm`, from which a plan chooses."""
+    """Return the pipelines among which a plan chooses, for a value of the option `algorithm`."""
     if isinstance(chosen, Pipeline):
         return Alternatives(chosen, is_own=True)
     if chosen == "auto":

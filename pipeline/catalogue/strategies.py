@@ -1,18 +1,10 @@
-"""The strategies. Each is a sequence of stages that finds the forest of a graph.
+"""The strategies: dataflows that find the forest of a graph.
 
-"whole" and "iterate" load the partitions of the graph, and then run an algorithm on them.
+"whole", "iterate" and "tiles" load edges, and then run an algorithm on them. "fold", "tree" and
+"two-scan" consist of scans, which run an algorithm on the edges in their buffer. "sweep" removes
+the vertices in ranges. The modules of `stages.strategies` explain the steps.
 
-"fold", "tree" and "two-scan" read each partition block by block into a buffer. This is called a
-scan. When the buffer is full, "fold" and "tree" compute the forest of its edges and keep only this
-forest. "two-scan" keeps the lighter half of the buffer, and reads the graph again for the rest.
-
-"sweep" writes the edges to files, and removes the vertices in ranges. It needs the least memory.
-
-"tiles" joins the vertices inside the tiles of a grid first, and then runs an algorithm on the edges
-that remain.
-
-A `Dataflow` is a sequence of stages with declared inputs. A `Pipeline` is a `Dataflow` whose input
-is `edges`; a strategy is a `Dataflow` whose input is the graph.
+The input of a strategy is the field `source`, and that of a `Pipeline` is the field `edges`.
 """
 
 from __future__ import annotations
@@ -24,43 +16,40 @@ from weakref import WeakKeyDictionary
 
 from ...errors import OptionError
 from ...stages import Stage, edges, fragments
-from ...stages.fields import COLUMNS, Field
+from ...stages.fields import ANYTHING, COLUMNS, Field
 from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
 from ..steps import Loop, Step, needed_before
 
 _COUNT = FieldState(Field("", "count"))
-_COUNT_IF_KNOWN = FieldState(Field("", "count", optional=True))
-_SOURCE = FieldState(Field("", "source"), in_partitions=True)
+_SOURCE = FieldState(ANYTHING, in_partitions=True)
 
-#: The fields that exist before the first stage of every pipeline.
-SHARED = {
+#: The initial fields of every pipeline and every strategy.
+COMMON_FIELDS = {
     "num_vertices": _COUNT,
     "num_edges": _COUNT,
     "maximum": FieldState(Field("", "verdict")),
     "forest": FieldState(Field("", "chosen")),
 }
-#: The fields that exist before the first stage of every strategy.
-_SHARED = {
-    **SHARED,
+#: The initial fields of every strategy, without the graph.
+_STRATEGY_FIELDS = {
+    **COMMON_FIELDS,
     "weight_dtype": FieldState(Field("", "dtype")),
     "unsigned": FieldState(Field("", "verdict")),
     "first_edge": _COUNT,  # the id of the first edge of the graph
-    "scanner": FieldState(Field("", "scanner")),
-    "tile_joiner": FieldState(Field("", "tile joiner")),
-    "sweeper": FieldState(Field("", "sweeper")),
+    **dict.fromkeys(("scanner", "tile_joiner", "sweeper"), FieldState(ANYTHING)),
 }
 
-#: The stages that compute keys from weights. They write the field `edges`.
+#: The stages that compute keys from the weights of `columns`, and write `edges`.
 _COMPUTE_KEYS = (edges.find_signs, edges.choose_weight_order, edges.order_weights)
 
-#: The first stages of "whole", and of "iterate" without a bound on memory.
+#: The stages before the algorithm in "whole", and in "iterate" without a bound on memory.
 _LOAD = (load.load_partition, *_COMPUTE_KEYS)
 
-#: The first stages of "iterate" if there is a bound on memory.
+#: The stages before the algorithm in "iterate" with a bound on memory.
 _LOAD_FORESTS = (load.load_forest, *_COMPUTE_KEYS, edges.count_edges)
 
-#: The first stages of "tiles".
+#: The stages before the algorithm in "tiles".
 _TILES = (
     tiles.join_tiles,
     tiles.relabel_remaining,
@@ -73,59 +62,63 @@ _TILES = (
 #: One scan: read the partitions, and merge their forests.
 _SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
 
-#: The fields that exist before the first stage of "fold", "tree" and "two-scan".
-_SCANNED = {
-    **_SHARED,
+#: The initial fields of "fold", "tree" and "two-scan".
+_SCAN_FIELDS = {
+    **_STRATEGY_FIELDS,
     "source": _SOURCE,
-    "num_edges": _COUNT_IF_KNOWN,  # None if the graph is an iterator
+    "num_edges": FieldState(Field("", "count", optional=True)),  # None if it is an iterator
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
-    "labels": FieldState(Field("", "index", optional=True)),  # None before the first scan
-    "limit": FieldState(Field("", "limit", optional=True)),
-    "weighed": FieldState(Field("", "index", optional=True)),
-    "weights": FieldState(Field("", "weight", optional=True)),
 }
 
 
-def _scanning(name: str, summary: str, *steps: Step) -> Dataflow:
+def _scan_strategy(name: str, summary: str, *steps: Step) -> Dataflow:
     """Return a strategy that consists of scans."""
     steps = (scan.start_scans, *steps, fragments.sort_forest_ids)
-    first = dict.fromkeys(("labels", "limit", "weighed", "weights"))
-    return Dataflow(name, steps, _SCANNED, ("forest",), summary, first)
+    none = dict.fromkeys(("labels", "limit", "weighed", "weights"))  # before the first scan
+    return Dataflow(name, steps, _SCAN_FIELDS, ("forest",), summary, none)
 
 
-def _strategies(*also: Stage) -> dict[str, Dataflow]:
+def _scan_strategies(*after_scan: Stage) -> dict[str, Dataflow]:
     """Return the strategies that scan, with further stages after each scan."""
-    one_scan = (*_SCAN, *also)
-    fold = "read the edges block by block, and replace a full buffer by its forest"
-    tree = "compute the forest of each partition, and merge these forests"
-    two_scan = "scan for the lightest edges, then for edges that join two fragments"
-    again = (scan.join_fragments, scan.raise_limit, *one_scan)
-    scans = (scan.sample_weights, scan.choose_limit, *one_scan)
+    one_scan = (*_SCAN, *after_scan)
     flows = (
-        _scanning("fold", fold, *one_scan),
-        _scanning("tree", tree, *one_scan),
-        _scanning("two-scan", two_scan, *scans, Loop(*again, until=scan.nothing_left_out)),
+        _scan_strategy(
+            "fold",
+            "read the edges block by block, and replace a full buffer by its forest",
+            *one_scan,
+        ),
+        _scan_strategy(
+            "tree", "compute the forest of each partition, and merge these forests", *one_scan
+        ),
+        _scan_strategy(
+            "two-scan",
+            "scan for the lightest edges, then for edges that join two fragments",
+            scan.sample_weights,
+            scan.choose_limit,
+            *one_scan,
+            Loop(scan.join_fragments, scan.raise_limit, *one_scan, until=scan.no_edge_skipped),
+        ),
     )
     return {flow.name: flow for flow in flows}
 
 
-_SCANNING = _strategies()
-#: The same strategies, which also return the ids and weights of the forest.
-_WEIGHING = {
+_SCANS = _scan_strategies()
+#: The same strategies, which also return the ids and weights of the forest, unsorted.
+_SCANS_WITH_WEIGHTS = {
     name: replace(flow, result=("forest", "weighed", "weights"))
-    for name, flow in _strategies(scan.collect_weights).items()
+    for name, flow in _scan_strategies(scan.collect_weights).items()
 }
 
-sweeping = Dataflow(
+_SWEEP = Dataflow(
     "sweep",
     (
         sweep.deal_to_buckets,
-        Loop(sweep.join_range, sweep.find_hooks, sweep.hand_over, until=sweep.is_last_range),
+        Loop(sweep.join_range, sweep.find_hooks, sweep.replace_by_hooks, until=sweep.is_last_range),
         sweep.join_range,
         sweep.read_forest,
     ),
-    {"source": FieldState(_SOURCE.field), **_SHARED},  # the only partition
+    {"source": FieldState(ANYTHING), **_STRATEGY_FIELDS},  # the graph is not split
     ("forest",),
     "write the edges to buckets on disk, and remove one range of vertices after another",
     {},
@@ -133,24 +126,25 @@ sweeping = Dataflow(
 
 
 class Strategy(NamedTuple):
-    """A strategy, and which runs it supports. The planner decides by these properties."""
+    """A strategy, and the properties by which the planner chooses it."""
 
-    #: Its stages if it streams the graph; otherwise a template of its summary, for an algorithm.
+    #: The dataflow if the strategy streams the graph. Otherwise an algorithm is a part of the
+    #: dataflow, and this is the summary, with {} for the name of the algorithm.
     flow: Dataflow | str
     #: Whether later scans take the edges that a scan skips.
     rescans: bool = False
-    #: Whether it has only one partition.
+    #: Whether it needs the graph in one partition.
     is_single: bool = False
     #: Whether it supports a bound on memory.
     is_bounded: bool = True
-    #: Whether it returns other fields than the forest.
+    #: Whether it can return other fields than the forest.
     gives_fields: bool = False
     #: Whether it needs a graph of `mstflow.grid`.
     needs_grid: bool = False
 
     @property
     def streams(self) -> bool:
-        """Whether it reads the graph in blocks, and so keeps checkpoints."""
+        """Whether it reads the graph in blocks, and supports checkpoints."""
         return isinstance(self.flow, Dataflow)
 
 
@@ -161,10 +155,10 @@ STRATEGIES = {
         is_bounded=False,
         gives_fields=True,
     ),
-    "fold": Strategy(_SCANNING["fold"], is_single=True),
-    "tree": Strategy(_SCANNING["tree"]),
-    "two-scan": Strategy(_SCANNING["two-scan"], rescans=True),
-    "sweep": Strategy(sweeping, is_single=True),
+    "fold": Strategy(_SCANS["fold"], is_single=True),
+    "tree": Strategy(_SCANS["tree"]),
+    "two-scan": Strategy(_SCANS["two-scan"], rescans=True),
+    "sweep": Strategy(_SWEEP, is_single=True),
     "iterate": Strategy("load the edges, and run {} on all partitions", gives_fields=True),
     "tiles": Strategy(
         "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
@@ -172,14 +166,14 @@ STRATEGIES = {
     ),
 }
 
-#: The fields that exist before the first step of a pipeline.
-OF_EVERY_RUN = frozenset(
+#: The names of the fields of `_LOAD` and `_LOAD_FORESTS`, which run before a pipeline.
+RESERVED_NAMES = frozenset(
     name for stage in (*_LOAD, *_LOAD_FORESTS) for name in (*stage.reads, *stage.writes)
 )
 
-#: For each pipeline, the dataflows that `_extended` built. Building and checking a dataflow takes
-#: longer than solving a small graph.
-_built: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
+#: The results of `_extended` for each pipeline. Building and checking a dataflow takes longer than
+#: solving a small graph.
+_flows: WeakKeyDictionary[Dataflow, dict[Any, Dataflow]] = WeakKeyDictionary()
 
 
 def from_columns(pipeline: Dataflow) -> Dataflow:
@@ -191,11 +185,12 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 
 
 def strategy_flow(
-    strategy: str, pipeline: Dataflow, *, holds_forests: bool = False, weighs: bool = False
+    strategy: str, pipeline: Dataflow, *, holds_forests: bool = False, with_weights: bool = False
 ) -> Dataflow:
-    """Return a strategy; if it loads the partitions, it then runs the pipeline on them.
+    """Return the dataflow of a strategy. If it loads the partitions, the pipeline runs on them.
 
-    If it scans and `weighs`, it also returns the ids and weights of the forest, unsorted.
+    With `holds_forests`, "iterate" loads only the forest of each partition. With `with_weights`,
+    a strategy that scans also returns the ids and weights of the forest, unsorted.
     """
     if strategy not in STRATEGIES:
         raise OptionError(
@@ -203,7 +198,7 @@ def strategy_flow(
         )
     flow = STRATEGIES[strategy].flow
     if isinstance(flow, Dataflow):
-        return _WEIGHING.get(strategy, flow) if weighs else flow
+        return _SCANS_WITH_WEIGHTS.get(strategy, flow) if with_weights else flow
     first = _TILES if strategy == "tiles" else _LOAD_FORESTS if holds_forests else _LOAD
     return _extended(pipeline, strategy, flow.format(pipeline.name), "source", first)
 
@@ -211,27 +206,26 @@ def strategy_flow(
 def _extended(
     pipeline: Dataflow, name: str, summary: str, read: str, first: tuple[Stage, ...]
 ) -> Dataflow:
-    """Return a pipeline with the stages `first`, which read a field, before it.
+    """Return a pipeline after the stages `first`, which read the field `read`.
 
-    The stage `sort_forest_ids` after it converts the field `forest` to a sorted array of edge ids.
-    It is omitted if the pipeline has no result `forest`, or if a stage of the pipeline already
-    returns such an array.
+    The last stage, `sort_forest_ids`, converts the field `forest` to a sorted array of edge ids. It
+    is omitted if the pipeline has no result `forest`, or writes such an array itself.
     """
-    flows = _built.setdefault(pipeline, {})
+    flows = _flows.setdefault(pipeline, {})
     if (name, first) not in flows:
         writers = [stage for stage in pipeline.stages() if "forest" in stage.writes]
         is_chosen = all(stage.writes["forest"].kind == "chosen" for stage in writers)
         result = ("forest",) if read == "columns" else pipeline.result
         last = (fragments.sort_forest_ids,) if "forest" in result and is_chosen else ()
         steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
-        given = _SOURCE if read == "source" else FieldState(COLUMNS, in_partitions=True)
-        inputs = {read: given, **_SHARED}
+        graph = _SOURCE if read == "source" else FieldState(COLUMNS, in_partitions=True)
+        inputs = {read: graph, **_STRATEGY_FIELDS}
         flows[name, first] = Dataflow(name, steps, inputs, result, summary, pipeline.values)
     return flows[name, first]
 
 
 def _without_unused_keys(first: Sequence[Stage], pipeline: Dataflow) -> list[Stage]:
-    """Return the stages `first`. Drop those that compute keys if no later stage reads a key."""
+    """Return the stages `first`, without those that compute keys if no later stage reads keys."""
     needed = set(needed_before(pipeline.steps, frozenset(pipeline.result)))
     kept: list[Stage] = []
     for stage in reversed(first):

@@ -1,1 +1,1 @@
-"""Stages of algorithms for points, whose edges are all pairs."""
+"""The stages of algorithms for points. All pairs of points are edges."""

@@ -1,22 +1,25 @@
-"""Stages that find the lightest edges of fragments in blocks of all distances."""
+"""Stages that find the lightest edges of fragments from all distances, a block at a time."""
+
+from typing import Any
 
 from ...errors import GraphError
 from ...primitives.points import Points, edge_ids
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
 from ..fields import Copies, Count, Edges, Index, Neighbors, Number, Verdict, VertexIndex, Weights
+from .tree import order_by_id
 
-#: The number of pairs of fragments per point that are held at once.
-_PAIRS = 4
+#: The largest number of pairs of fragments, per point, for which `compare_fragments` has memory.
+_MAX_PAIRS = 4
 
 
 @stage(writes=("core", "candidates"))
 def find_neighbors_in_blocks(
     ops: ArrayModule, distinct: Points, core_samples: Count, spare_candidates: Count
 ) -> tuple[Weights, Neighbors]:
-    """Find the core distance of each point, and candidates for the lightest edges.
+    """Find the core distance of each point, and its nearest points as candidates for edges.
 
-    One pass over all pairs finds `spare_candidates` more neighbors than the core distance needs.
+    One pass over all pairs finds `spare_candidates` more points than the core distance needs.
     """
     size, k = len(distinct.ids), core_samples - 1 + spare_candidates
     position = ops.arange(size, ops.index_dtype(size))
@@ -51,7 +54,7 @@ def weigh_candidates(
     order = ops.argsort(neighbor)
     for column in (ops.order_key(weight, signed=False), point):
         order = ops.gather(order, ops.argsort(ops.gather(column, order)))
-    # Points that are not candidates may have the same weight as the last one, in any order.
+    # A point that is no candidate may have the same weight as the last candidate, and any position.
     unknown = ops.full(size, -1, dtype=position.dtype)
     weight, neighbor = ops.gather(weight, order), ops.gather(neighbor, order)
     return Neighbors(weight, neighbor, ops.maximum(reach, core), unknown)
@@ -70,56 +73,79 @@ def choose_candidates(
 ) -> tuple[VertexIndex, VertexIndex, Count, Index]:
     """Choose the lightest edge of each fragment for which the candidates of its points suffice.
 
-    A candidate of a point is its nearest point outside if no other point can precede it. Without
-    such a candidate, a point has a lower bound. A fragment chooses its lightest edge if no lower
-    bound of its points is as low. A fragment that does not choose is its own other end.
+    The nearest candidate of a point outside its fragment is its nearest point outside for certain
+    if no other point can precede it. Otherwise `reach` is a lower bound of the point's edges. A
+    fragment chooses its lightest edge if this is lighter than all lower bounds of its points. The
+    other end of a fragment that does not choose is the fragment itself.
 
-    Write also the number of fragments that choose, and the points whose lower bounds prevent the
-    other fragments from choosing. The largest of these fragments is left out: others join it.
+    Write also the number of fragments that choose, and `unsure`: the points whose lower bounds
+    prevent a choice. The points of the largest fragment that does not choose are omitted, because
+    other fragments will join it.
     """
     size, index = len(distinct.ids), fragment.dtype
-    weight, neighbor, reach, last = candidates
-    k = len(weight) // size
-    position = ops.arange(size, index)
-    best, near = ops.full(size, ops.largest("float64"), dtype="float64"), position
-    for rank in range(k - 1, -1, -1):
-        other = neighbor[rank::k]
-        is_outside = ops.gather(fragment, other, fill=fragment) != fragment
-        best = ops.where(is_outside, weight[rank::k], best)
-        near = ops.where(is_outside, other, near)
-    has_edge = near != position
-    is_sure = has_edge & ((best < reach) | ((best == reach) & (near <= last)))
+    position, number = ops.arange(size, index), ops.arange(num_vertices, index)
+    weight, near = _nearest_candidates(ops, candidates, fragment)
+    reach, last = candidates.reach, candidates.last
+    is_sure = (near != position) & ((weight < reach) | ((weight == reach) & (near <= last)))
+    key, bound = ops.order_key(weight, signed=False), ops.order_key(reach, signed=False)
+    lightest, best_id, best_end = _lightest_edges(ops, distinct, fragment, near, key, num_vertices)
 
-    key, bound = ops.order_key(best, signed=False), ops.order_key(reach, signed=False)
-    none = ops.largest(key.dtype)
-    point, own, end, own_key = ops.compact(has_edge, position, fragment, near, key)
-    edge = edge_ids(ops, distinct, point, end)
-    lightest = ops.scatter_reduce(own, own_key, num_vertices, "min", none)
-    is_lightest = own_key == ops.gather(lightest, own)
-    own, edge, end = ops.compact(is_lightest, own, edge, end)
-    best_id = ops.scatter_reduce(own, edge, num_vertices, "min", ops.largest("int64"))
-    own, end = ops.compact(edge == ops.gather(best_id, own), own, end)
-    itself = ops.arange(num_vertices, index)
-    best_end = ops.scatter_reduce(own, ops.gather(fragment, end), num_vertices, "min", num_vertices)
-
-    doubtful, its_key = ops.compact(~is_sure, fragment, bound)
-    lowest = ops.scatter_reduce(doubtful, its_key, num_vertices, "min", none)
+    owner, lower = ops.compact(~is_sure, fragment, bound)
+    lowest = ops.scatter_reduce(owner, lower, num_vertices, "min", ops.largest(bound.dtype))
     chooses = (lightest < lowest) & (best_end < num_vertices)
-    # The largest fragment that does not choose waits for the others.
-    lengths = ops.scatter_reduce(fragment, ops.full(size, 1, dtype=index), num_vertices, "sum", 0)
-    waiting = ops.scatter_argmin(
+
+    sizes = ops.scatter_reduce(fragment, ops.full(size, 1, dtype=index), num_vertices, "sum", 0)
+    largest = ops.scatter_argmin(
         (ops.full(num_vertices, 0, dtype=index),),
-        ops.order_key(ops.where(chooses, 0, lengths), descending=True),
+        ops.order_key(ops.where(chooses, 0, sizes), descending=True),
         1,
     )
-    asks = ~chooses & (itself != waiting)
-    is_unsure = ~is_sure & ops.gather(asks, fragment) & (bound <= ops.gather(lightest, fragment))
+    is_searched = ops.gather(~chooses & (number != largest), fragment)
+    is_unsure = ~is_sure & is_searched & (bound <= ops.gather(lightest, fragment))
     return (
-        ops.where(chooses, best_end, itself),
+        ops.where(chooses, best_end, number),
         ops.where(chooses, best_id, ops.largest("int64")),
         ops.count(chooses),
         ops.compact(is_unsure, position)[0],
     )
+
+
+def _nearest_candidates(ops: ArrayModule, candidates: Neighbors, fragment: Any) -> tuple[Any, Any]:
+    """Return the nearest candidate of each point outside its fragment: its weight and position.
+
+    A point without such a candidate gets the largest weight and its own position.
+    """
+    size = len(fragment)
+    k = len(candidates.weight) // size
+    weight = ops.full(size, ops.largest("float64"), dtype="float64")
+    near = ops.arange(size, fragment.dtype)
+    for rank in reversed(range(k)):
+        other = candidates.neighbor[rank::k]
+        is_outside = ops.gather(fragment, other, fill=fragment) != fragment
+        weight = ops.where(is_outside, candidates.weight[rank::k], weight)
+        near = ops.where(is_outside, other, near)
+    return weight, near
+
+
+def _lightest_edges(
+    ops: ArrayModule, distinct: Points, fragment: Any, near: Any, key: Any, num_fragments: int
+) -> tuple[Any, Any, Any]:
+    """Return the lightest edge of each fragment from a point to `near`: key, id and other end.
+
+    Ties go to the smaller id. A fragment without edges gets the largest key and id, and
+    `num_fragments` as the other end.
+    """
+    position = ops.arange(len(near), near.dtype)
+    point, source, end, key = ops.compact(near != position, position, fragment, near, key)
+    edge = edge_ids(ops, distinct, point, end)
+    lightest = ops.scatter_reduce(source, key, num_fragments, "min", ops.largest(key.dtype))
+    is_lightest = key == ops.gather(lightest, source)
+    source, edge, end = ops.compact(is_lightest, source, edge, end)
+    best_id = ops.scatter_reduce(source, edge, num_fragments, "min", ops.largest("int64"))
+    source, end = ops.compact(edge == ops.gather(best_id, source), source, end)
+    target = ops.gather(fragment, end)
+    best_end = ops.scatter_reduce(source, target, num_fragments, "min", num_fragments)
+    return lightest, best_id, best_end
 
 
 @stage(writes="none_chosen")
@@ -137,7 +163,7 @@ def find_nearest_in_blocks(
     fragment: Index,
     unsure: Index,
 ) -> Neighbors:
-    """Find new candidates for points whose lower bounds are too low, in a pass over their pairs.
+    """Find new candidates for the points `unsure`, in a pass over their pairs.
 
     Raises
     ------
@@ -148,12 +174,12 @@ def find_nearest_in_blocks(
         raise GraphError("the metric returned different distances for the same pair of points")
     size = len(distinct.ids)
     k = len(candidates.weight) // size
-    weight, neighbor, reach, last = (each.copy() for each in candidates)
-    found = ops.nearest_in_blocks(distinct, core, fragment, unsure, k)
+    weight, neighbor, reach, last = (column.copy() for column in candidates)
+    distance, nearest = ops.nearest_in_blocks(distinct, core, fragment, unsure, k)
     point = ops.asarray(unsure, "int64")
     for rank in range(k):
-        weight[point * k + rank], neighbor[point * k + rank] = (each[rank::k] for each in found)
-    reach[point], last[point] = (each[k - 1 :: k] for each in found)
+        weight[point * k + rank], neighbor[point * k + rank] = distance[rank::k], nearest[rank::k]
+    reach[point], last[point] = distance[k - 1 :: k], nearest[k - 1 :: k]
     return Neighbors(weight, neighbor, reach, last)
 
 
@@ -161,12 +187,13 @@ def find_nearest_in_blocks(
 def comparing_pays(
     num_vertices: Count, num_chosen: Count, unsure: Index, distinct: Points
 ) -> Verdict:
-    """Return whether all fragments should be compared with each other, or only one is left.
+    """Return whether to compare all fragments with each other, or only one fragment is left.
 
-    If most points are searched for, this takes less time. It is possible for few fragments.
+    A comparison needs few fragments. It takes less time than the next search if no fragment can
+    choose and a quarter of the points are `unsure`.
     """
     size = len(distinct.ids)
-    is_possible = num_vertices**2 <= _PAIRS * size
+    is_possible = num_vertices**2 <= _MAX_PAIRS * size
     return num_vertices <= 1 or (num_chosen == 0 and is_possible and 4 * len(unsure) >= size)
 
 
@@ -174,7 +201,7 @@ def comparing_pays(
 def compare_fragments(
     ops: ArrayModule, distinct: Points, core: Weights, fragment: Index, num_vertices: Count
 ) -> Edges:
-    """Find the lightest edge between each two fragments, in a pass over all pairs of points."""
+    """Find the lightest edge between any two fragments, in a pass over all pairs of points."""
     count = num_vertices
     if count <= 1:
         none = ops.empty(0, fragment.dtype)
@@ -184,7 +211,7 @@ def compare_fragments(
     is_edge = edge_id < ops.largest("int64")
     place, weight, edge_id = ops.compact(is_edge, place, weight, edge_id)
     order = ops.argsort(edge_id)
-    u, v = (ops.asarray(each, fragment.dtype) for each in (place // count, place % count))
+    u, v = (ops.asarray(end, fragment.dtype) for end in (place // count, place % count))
     key = ops.order_key(weight, signed=False)
     return Edges(*(ops.gather(column, order) for column in (u, v, key, edge_id)))
 
@@ -193,7 +220,5 @@ def compare_fragments(
 def list_core_distances(
     ops: ArrayModule, distinct: Points, core: Weights, copies: Copies
 ) -> Weights:
-    """Return the core distances in the order of the ids; copies have core distance 0."""
-    ids = ops.concat([distinct.ids, copies[0]])
-    values = ops.concat([core, ops.full(len(copies[0]), 0.0, dtype="float64")])
-    return ops.scatter(ids, values, distinct.num_ids, 0.0, dtype="float64")
+    """Return the core distances in the order of the ids; those of dropped points are 0."""
+    return order_by_id(ops, distinct, core, copies)

@@ -1,4 +1,6 @@
-"""Stages that search a tree over points for the lightest edges of fragments."""
+"""Stages that find the lightest edges of fragments by a k-d tree over points."""
+
+from typing import Any
 
 from ...primitives.points import Points, Tree, tree_depth
 from ...primitives.vocabulary import ArrayModule
@@ -11,18 +13,17 @@ def drop_copies(ops: ArrayModule, points: Points, core_samples: Count) -> tuple[
     """Drop points that equal `core_samples` points before them; `attach_copies` adds them again.
 
     The core distance of such a point is 0, and so is the weight of its edge to the first equal
-    point. Write the other points, the ids of the copies, and the ids of the first equal points.
+    point.
     """
     first, count = ops.count_equal(points)
-    # A function may return any distance for equal points.
+    # A metric that is a function may return any distance for equal points.
     is_copy = (count >= core_samples) & isinstance(points.metric, str)
     copies = Copies(*ops.compact(is_copy, points.ids, ops.gather(points.ids, first)))
     if not len(copies.copy):
         return points, copies
     (position,) = ops.compact(~is_copy, ops.arange(len(is_copy), dtype=first.dtype))
-    axes = range(points.num_axes)
     coordinates = ops.empty(len(position) * points.num_axes, points.coordinates.dtype)
-    for axis in axes:
+    for axis in range(points.num_axes):
         column = points.coordinates[axis :: points.num_axes]
         coordinates[axis :: points.num_axes] = ops.gather(column, position)
     return points._replace(coordinates=coordinates, ids=ops.gather(points.ids, position)), copies
@@ -36,7 +37,7 @@ def build_tree(ops: ArrayModule, distinct: Points) -> Tree:
 
 @stage(writes="boxes")
 def bound_nodes(ops: ArrayModule, tree: Tree) -> Weights:
-    """Find a box around the points of each node, from the leaves up."""
+    """Find a box around the points of each node of the tree, from the leaves up."""
     return ops.bound_nodes(tree)
 
 
@@ -46,7 +47,7 @@ def find_core_distances(
 ) -> tuple[Weights, Weights, Index]:
     """Find the distance of each point to its `core_samples`-th nearest point, counting itself.
 
-    It is 0 for one sample. Keep the list of nearest points for the first rounds.
+    Write also lists of the nearest points, which the first rounds use.
     """
     size = len(tree.ids)
     if size == 1:
@@ -80,23 +81,23 @@ def find_nearest_outside(
     nearest: Index,
     bound: Weights,
 ) -> tuple[VertexIndex, VertexIndex, Index, Weights]:
-    """Find the lightest edge of each fragment: the nearest points outside of its points.
+    """Find the lightest edge of each fragment, from the nearest point outside for each point.
 
-    A point keeps its nearest point while this stays outside. Otherwise its weight remains a lower
-    bound.
+    A point keeps its nearest point while this is outside its fragment. After that, the weight of
+    the edge between them is a lower bound.
 
-    Source: March, Ram and Gray, "Fast Euclidean Minimum Spanning Tree", KDD 2010, for nodes within
-    a fragment, which are skipped; Prokopenko, Sao and Lebrun-Grandie, "A Single-Tree Algorithm to
-    Compute the Euclidean Minimum Spanning Tree on GPUs", ICPP 2022, for one search for each point.
+    Source: March, Ram and Gray, for the nodes inside a fragment, which are skipped; Prokopenko, Sao
+    and Lebrun-Grandie, for one search for each point. See `boruvka-points`.
     """
-    lists = reach, neighbor
-    found = ops.nearest_outside(tree, boxes, core, *lists, fragment, num_vertices, nearest, bound)
+    found = ops.nearest_outside(
+        tree, boxes, core, reach, neighbor, fragment, num_vertices, nearest, bound
+    )
     return found.other, found.edge_id, found.nearest, found.bound
 
 
 @stage(writes="fragment")
 def relabel_points(ops: ArrayModule, fragment: Index, label: VertexIndex) -> Index:
-    """Replace the fragment of each point by the one that it was joined to."""
+    """Replace the fragment of each point by the label of the joined fragment."""
     return ops.gather(label, fragment)
 
 
@@ -108,19 +109,18 @@ def all_joined(num_vertices: Count) -> Verdict:
 
 @stage(writes="forest")
 def attach_copies(ops: ArrayModule, forest: Chosen, copies: Copies, points: Points) -> Chosen:
-    """Join each dropped point to the first point at distance 0.
+    """Add the edge from each dropped point to the first point at distance 0 to the forest.
 
-    This is the first equal point, or one before it: distances that are too small for their dtype
-    are 0. Then an edge of weight 0 joins both in the forest.
+    This is the first equal point, or a point before it, because distances that are too small for
+    their dtype are 0. In the second case, the forest has an edge of weight 0 between these two.
     """
     copy, first = copies
     size = points.num_ids
     if not len(copy):
         return ops.empty(0, "int64")
-    # The forest of the other points is known.
     edge = ops.concat([ops.asarray(ids, "int64") for ids in forest] or [ops.empty(0, "int64")])
     u, v = edge // size, edge % size
-    (u, v) = ops.compact(ops.point_distances(points, u, v) == 0, u, v)
+    u, v = ops.compact(ops.point_distances(points, u, v) == 0, u, v)
     nearest = ops.scatter_reduce(ops.concat([u, v]), ops.concat([v, u]), size, "min", size)
     first, copy = ops.asarray(first, "int64"), ops.asarray(copy, "int64")
     end = ops.minimum(ops.gather(nearest, first), first)
@@ -129,7 +129,12 @@ def attach_copies(ops: ArrayModule, forest: Chosen, copies: Copies, points: Poin
 
 @stage(writes="core_distance")
 def list_core_distances(ops: ArrayModule, tree: Tree, core: Weights, copies: Copies) -> Weights:
-    """Return the core distances in the order of the ids; copies have core distance 0."""
-    ids = ops.concat([tree.ids, copies[0]])
-    values = ops.concat([core, ops.full(len(copies[0]), 0.0, dtype="float64")])
-    return ops.scatter(ids, values, tree.num_ids, 0.0, dtype="float64")
+    """Return the core distances in the order of the ids; those of dropped points are 0."""
+    return order_by_id(ops, tree, core, copies)
+
+
+def order_by_id(ops: ArrayModule, points: Points | Tree, core: Any, copies: Copies) -> Any:
+    """Return the core distances of points, and 0 for dropped points, in the order of the ids."""
+    ids = ops.concat([points.ids, copies.copy])
+    values = ops.concat([core, ops.full(len(copies.copy), 0.0, dtype="float64")])
+    return ops.scatter(ids, values, points.num_ids, 0.0, dtype="float64")

@@ -1,1 +1,1 @@
-"""The stages of queries about a finished forest: its hierarchy of clusters, and its paths."""
+"""The stages of pipelines with other results than a forest."""

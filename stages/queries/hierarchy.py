@@ -10,6 +10,7 @@ from typing import Any
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
 from ..fields import Count, Edges, Index
+from ..fragments import in_order_of_first
 
 
 @stage(writes=("edges", "order"))
@@ -30,33 +31,31 @@ def merge_clusters(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple
 
 
 def clusters_at(ops: ArrayModule, parent: Any, num_vertices: int, num_kept: int) -> Any:
-    """Return the cluster of each vertex if only the `num_kept` edges of the lowest ranks join them.
+    """Return the cluster of each vertex if only the `num_kept` lightest edges join vertices.
 
-    Clusters are numbered by their first vertices (int64). `parent` is that of `merge_clusters`.
+    Clusters are numbered (int64) in the order of their first vertices. `parent` is a result of
+    `merge_clusters`.
     """
     size = num_vertices + num_kept
     parent = parent[:size]
     root = ops.where(parent < size, parent, ops.arange(size, dtype=parent.dtype))
-    root = ops.pointer_jump(root)[:num_vertices]
-    vertex = ops.arange(num_vertices, dtype=parent.dtype)
-    first = ops.gather(ops.scatter_reduce(root, vertex, size, "min", num_vertices), root)
-    return ops.gather(ops.scan(first == vertex, dtype="int64", exclusive=True), first)
+    return in_order_of_first(ops, ops.pointer_jump(root)[:num_vertices], size)
 
 
 def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tuple[Any, Any]:
-    """Arrange the vertices in a line so that each cluster of the hierarchy is contiguous.
+    """Arrange the vertices in a line in which every cluster of the hierarchy is contiguous.
 
     The place of a node is the place of its first vertex. The first child of an edge has the same
     place as the edge. The second child comes after the vertices of the first child. `parent` and
-    `size` are those of `merge_clusters`.
+    `size` are results of `merge_clusters`.
 
     Returns
     -------
     place : index array of length n
         The place of each vertex.
     gap : index array of length n
-        The rank of the edge that joins the clusters of the vertices at each place and the next
-        place. It is f between two components and at the end.
+        The rank of the edge that joins the clusters of the vertices at a place and the next one.
+        Between two components and at the end, it is the number of edges.
     """
     dtype, num_edges = parent.dtype, len(size)
     node = ops.arange(len(parent), dtype=dtype)
@@ -77,10 +76,10 @@ def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tupl
 def heaviest_between(ops: ArrayModule, place: Any, table: Any, a: Any, b: Any, none: int) -> Any:
     """Return the highest rank on the path between each pair of vertices.
 
-    This is the highest rank among the gaps between their places, because each edge joins two
+    This is the highest rank among the gaps between their places, because an edge joins two
     neighboring clusters of the line. It is `none` if both are the same vertex, and the number of
-    edges if no path joins them. `place` is that of `line_up`, and `table` the `max_table` of its
-    gaps.
+    edges if no path joins them. `place` is a result of `line_up`, and `table` the `max_table` of
+    the gaps.
     """
     a, b = ops.gather(place, a), ops.gather(place, b)
     low, high = ops.minimum(a, b), ops.maximum(a, b)

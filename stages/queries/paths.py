@@ -1,13 +1,14 @@
 """Stages that find, for each edge of a forest, the lightest other edge that covers it.
 
-An edge *covers* the path of the forest between its ends. The trees are rooted, so a path climbs
-from both of its ends to their common ancestor. A *climb* of level k leads from a node to its
-ancestor 2^k edges above, or to the root.
+An edge *covers* the edges of the forest on the path between its ends. The trees are rooted, so a
+path climbs from both of its ends to their common ancestor. A *climb* of level k leads from a vertex
+to its ancestor 2^k edges above, or to the root.
 """
 
 from typing import Any
 
 from ...primitives.vocabulary import ArrayModule
+from ..csr import places_by_source
 from ..declare import stage
 from ..fields import Count, Edges, Index, VertexIndex
 
@@ -16,7 +17,7 @@ from ..fields import Count, Edges, Index, VertexIndex
 def root_trees(
     ops: ArrayModule, whole_edges: Edges, own_edges: Any, num_vertices: Count
 ) -> tuple[VertexIndex, VertexIndex]:
-    """Return the parent of each vertex, and the edge to it, counted within the forest.
+    """Return the parent of each vertex, and the edge to it as its rank in the forest.
 
     `own_edges` has the positions of the forest's edges, in ascending order. The root of a tree is
     its smallest vertex. It is its own parent, and its edge is the number of edges of the forest.
@@ -30,21 +31,20 @@ def root_trees(
     source, target = ops.concat([u, v]), ops.concat([v, u])
     arc, vertex = (ops.arange(size, dtype=dtype) for size in (2 * num_own, num_vertices))
     twin = ops.where(arc < num_own, arc + num_own, arc - num_own)
-    order = ops.asarray(ops.argsort(source), dtype)
-    place = ops.scatter(order, arc, len(arc), 0, dtype=dtype)
-    degree = ops.scatter_reduce(source, ops.full(len(arc), 1, dtype=dtype), num_vertices, "sum", 0)
-    ends = ops.offsets(degree, dtype=dtype)
-    following = place + 1
-    is_last = following == ops.gather(ends[1:], source)
-    following = ops.where(is_last, ops.gather(ends, source), following)
+    # The tour continues with the arc after the twin, in the cyclic list of the arcs of its source.
+    place, offsets = places_by_source(ops, source, num_vertices)
+    order = ops.scatter(place, arc, len(arc), 0, dtype=dtype)
+    is_last = place + 1 == ops.gather(offsets[1:], source)
+    following = ops.where(is_last, ops.gather(offsets, source), place + 1)
     following = ops.gather(order, ops.gather(following, twin))
+    # The tour of a tree begins at the first arc of its root. The last arc is followed by itself.
     _, root = ops.join_in_order(u, v, num_vertices)
-    start = ops.gather(order, ops.gather(ends, ops.gather(root, source)))
+    start = ops.gather(order, ops.gather(offsets, ops.gather(root, source)))
     following = ops.where(following == start, arc, following)
-    left = ops.asarray(following != arc, dtype)
-    while ops.count((beyond := ops.gather(following, following)) != following):
-        left, following = left + ops.gather(left, following), beyond
-    is_down = left > ops.gather(left, twin)
+    remaining = ops.asarray(following != arc, dtype)
+    while ops.count((skipped_to := ops.gather(following, following)) != following):
+        remaining, following = remaining + ops.gather(remaining, following), skipped_to
+    is_down = remaining > ops.gather(remaining, twin)  # the tour passes an edge down first
     child, parent, edge = ops.compact(is_down, target, source, ops.minimum(arc, twin))
     edge = ops.scatter(child, edge, num_vertices, num_own, dtype=dtype)
     above = ops.scatter(child, parent, num_vertices, 0, dtype=dtype)
@@ -53,7 +53,7 @@ def root_trees(
 
 @stage(writes=("climbs", "depth"))
 def double_climbs(ops: ArrayModule, above: VertexIndex) -> tuple[Any, VertexIndex]:
-    """Return the top of the climb of each level from each vertex, and the depth of the vertex."""
+    """Return the end of the climb of each level from each vertex, and the depth of the vertex."""
     vertex = ops.arange(len(above), dtype=above.dtype)
     climbs, depth = [above], ops.asarray(above != vertex, above.dtype)
     while ops.count((top := ops.gather(climbs[-1], climbs[-1])) != climbs[-1]):
@@ -73,10 +73,10 @@ def mark_climbs(
 ) -> tuple[Index, Any]:
     """Divide the path of each candidate into climbs; find the first candidate of each climb.
 
-    The candidates are the other edges in their minimum forest, which has the lightest edge between
-    any two sides. They are taken in ascending order of (weight, edge id). A path has at most four
-    climbs for each level. Write the ids of the candidates, and for each level and vertex the
-    number of its first candidate; without one, the number of candidates.
+    The candidates are the minimum forest of the other edges, which has the lightest edge between
+    any two sides. They are in ascending order of (weight, edge id). A path has at most four climbs
+    of each level. Write the ids of the candidates, and for each level and vertex the position of
+    the first candidate of this climb; without one, the number of candidates.
     """
     size = len(whole_edges.u)
     is_own = ops.scatter(ops.asarray(own_edges), True, size, False, dtype="bool")
@@ -112,7 +112,7 @@ def cover_edges(
 ) -> Index:
     """Return the id of the lightest edge that covers each edge of the forest; -1 without one.
 
-    The first candidate of a climb is passed on to both halves of the climb, level by level.
+    The first candidate of a climb also covers both halves of the climb, level by level.
     """
     size, none = len(edge_above), len(candidates)
     upper = first[-1]

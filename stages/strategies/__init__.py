@@ -1,1 +1,1 @@
-"""The stages of strategies; they call the source and the scanner, which are fields."""
+"""The stages of strategies. They read a graph by the methods of objects that are fields."""

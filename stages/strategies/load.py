@@ -7,11 +7,7 @@ from ..fields import Candidates, Columns, Count, Scanner, Source
 
 @stage(writes="columns")
 def load_partition(ops: ArrayModule, source: Source, num_edges: Count) -> Columns:
-    """Read a partition into arrays.
-
-    The dtype of the edge ids is int32 if they fit, otherwise int64. Vertex ids of 32 or 64 bits
-    are not copied.
-    """
+    """Read the edges of a partition; vertex ids of 32 or 64 bits are not copied."""
     u, v, weight = map(ops.asarray, source.index_columns())
     stop = source.first_id + len(u)
     edge_id = ops.consecutive(source.first_id, len(u), ops.index_dtype(max(num_edges, stop)))
@@ -20,13 +16,13 @@ def load_partition(ops: ArrayModule, source: Source, num_edges: Count) -> Column
 
 @stage(writes="columns")
 def load_forest(source: Source, scanner: Scanner, num_vertices: Count) -> Columns:
-    """Find the forest of a partition; a partition with few edges is loaded unreduced."""
+    """Find the forest of a partition; load a partition with few edges unreduced."""
     candidates: Candidates = scanner.begin(source, num_vertices, step="load forests").run()
     return candidates.edges[0]
 
 
 @stage(writes="columns")
 def sort_by_id(ops: ArrayModule, columns: Columns) -> Columns:
-    """Sort the edges by id: later stages break ties by position."""
+    """Sort the edges by id, because later stages break ties by position."""
     order = ops.argsort(columns.edge_id)
     return Columns(*(ops.gather(column, order) for column in columns))

@@ -6,10 +6,9 @@ remain, the forest of the buffered edges is small, and replaces them. Otherwise 
 lighter half, and the scan skips heavier edges from then on. A later scan takes the skipped edges,
 when fewer fragments remain.
 
-Only forests have to be merged: an edge outside the minimum forest of its partition is the heaviest
-edge of a cycle in the partition, and this cycle also exists in the graph. Partitions are ranges of
-edge ids, and neighbours are merged. So positions are in the order of edge ids, and ties break in
-the same way at every level.
+It is enough to merge the forests: an edge outside the minimum forest of its partition is the
+heaviest edge of a cycle in the partition, and this cycle also exists in the graph. Partitions are
+ranges of edge ids, and neighbours are merged, so positions are in the order of edge ids.
 """
 
 from typing import Any
@@ -30,8 +29,9 @@ from ..fields import (
     Weights,
 )
 
-#: The ratio of the ranks of two consecutive limits. If a limit is too high, the buffer lowers it.
-_RAISED = 3
+#: The factor by which `raise_limit` raises the rank of a limit. The buffer lowers limits that are
+#: too high.
+_RANK_FACTOR = 3
 
 
 @stage(writes=("num_fragments", "num_scans"))
@@ -42,7 +42,7 @@ def start_scans(num_vertices: Count) -> tuple[Count, Count]:
 
 @stage(writes="sample", combine="concatenation")
 def sample_weights(source: Source, num_light: Count, num_partitions: Count) -> Weights:
-    """Sample weights throughout the graph, if light edges need a limit."""
+    """Sample the weights of the graph; the sample is empty if all edges are light."""
     return source.sample_weights(num_partitions if num_light else 0)
 
 
@@ -50,7 +50,7 @@ def sample_weights(source: Source, num_light: Count, num_partitions: Count) -> W
 def choose_limit(
     ops: ArrayModule, sample: Weights, scanner: Scanner, num_light: Count, num_edges: Count | None
 ) -> Limit | None:
-    """Choose a limit for the keys of about `num_light` edges; None if all edges are light."""
+    """Choose a limit that the keys of about `num_light` edges do not exceed; None for no limit."""
     rank = len(sample) * num_light // max(1, num_edges or 0)
     return _key_of_rank(ops, scanner.keys(sample), rank)
 
@@ -62,9 +62,9 @@ def merge_forests(
     num_fragments: int,
     record: Any = None,
 ) -> tuple[Candidates]:
-    """Find the forest of the forests of several partitions.
+    """Find the forest of the forests of several partitions, up to the first cut.
 
-    If the candidates have at most one edge for each fragment, they are passed on unreduced.
+    If there are at most as many edges as fragments, they are passed on unreduced.
     """
     cuts = {candidates.cut for (candidates,) in parts}
     cut = min((cut for cut in cuts if cut is not None), default=None)
@@ -87,9 +87,9 @@ def scan_partition(
 ) -> Candidates:
     """Find the forest of the lightest edges of a partition that join two fragments.
 
-    If a partition has at most one edge for each fragment, it is passed on unreduced. A merge or the
+    If there are at most as many edges as fragments, they are passed on unreduced. A merge or the
     next stage then drops the cycles. `labels` is the fragment of each vertex; None before the first
-    vertices are joined. The task resumes from its `record`, and updates it from time to time.
+    vertices are joined. The task resumes from the edges that it saves in `record`.
     """
     step = f"scan {num_scans}"
     scan = scanner.begin(source, num_fragments, labels, limit, record, step=step)
@@ -101,7 +101,7 @@ def scan_partition(
 def finish_forest(
     candidates: Candidates, scanner: Scanner, num_fragments: Count, record: Any = None
 ) -> tuple[Columns, Cut | None]:
-    """Find the forest of the candidates of all partitions."""
+    """Find the forest of the candidates of all partitions, and the cut of the scan."""
     if not candidates.is_forest:
         candidates = scanner.reduce(candidates, num_fragments, record, trim=False)
     (found,) = candidates.edges
@@ -132,32 +132,32 @@ def join_fragments(
     num_fragments: Count,
     num_scans: Count,
 ) -> tuple[Index, Count, Count]:
-    """Join fragments along the forest of a scan, before the next scan."""
+    """Join the fragments by the edges that a scan found, and count the next scan."""
     _, root = ops.join_in_order(found.u, found.v, num_fragments)
-    number, left = ops.number_roots(root)
-    return number if labels is None else ops.gather(number, labels), left, num_scans + 1
+    joined, num_joined = ops.number_roots(root)
+    return joined if labels is None else ops.gather(joined, labels), num_joined, num_scans + 1
 
 
 @stage(writes="limit")
 def raise_limit(
     ops: ArrayModule, sample: Weights, scanner: Scanner, cut: Cut | None, num_fragments: Count
 ) -> Limit | None:
-    """Choose the limit of the next scan; None if few fragments remain.
+    """Choose a higher limit for the next scan; None if few fragments remain.
 
-    A scan with a limit skips heavier edges without looking up the fragments of their ends.
+    A scan skips the edges above the limit without a look-up of the fragments of their ends.
     """
     if cut is None or scanner.takes_all(num_fragments):
         return None
     keys = scanner.keys(sample)
-    return _key_of_rank(ops, keys, _RAISED * (1 + ops.count(keys <= cut.key)))
+    return _key_of_rank(ops, keys, _RANK_FACTOR * (1 + ops.count(keys <= cut.key)))
 
 
-@stage(writes="nothing_left_out")
-def nothing_left_out(cut: Cut | None) -> Verdict:
-    """Return whether no further scan is needed."""
+@stage(writes="no_edge_skipped")
+def no_edge_skipped(cut: Cut | None) -> Verdict:
+    """Return whether the scan skipped no edge, so that no further scan is needed."""
     return cut is None
 
 
 def _key_of_rank(ops: ArrayModule, keys: Any, rank: int) -> int | None:
-    """Return the key of a rank in a sample; None if the sample is smaller."""
+    """Return the key of rank `rank` in a sample; None if the sample has fewer keys."""
     return int(ops.partition(keys, rank)[rank]) if rank < len(keys) else None

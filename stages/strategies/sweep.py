@@ -1,23 +1,25 @@
 """Stages of the strategy "sweep": remove the vertices of a graph, one range after another.
 
-The vertices are in a random order, which is divided into ranges. An edge is in the bucket of the
-range of its earlier end. When the first range is removed, its bucket has all edges of its vertices:
+The vertices are in a random order, which is divided into ranges. A range has a bucket of edges, and
+an edge is in the bucket of its earlier end. When the first range is removed, its bucket has all
+edges of its vertices:
 
 - Treat all vertices after the range as one vertex. An edge in the forest of this graph is the
   lightest one across a cut of the whole graph, so it is in the forest of the whole graph.
-- These edges connect each vertex of the range to one vertex after it, its hook, or they complete
+- These edges connect each vertex of the range to one vertex after it, its *hook*, or they complete
   its component. Replace each vertex by its hook, and move the edges to later buckets.
 
-The order is random. So if m edges remain when the number of vertices falls from n to k, about
-2 m ln(n / k) edges are moved, whatever the graph is.
+Because the order is random, about 2 m ln(n / k) edges are moved while the number of vertices falls
+from n to k, if m edges remain then.
 
 Source: Dementiev, Sanders, Schultes and Sibeyn, "Engineering an external memory minimum spanning
-tree algorithm", 2004. Deviation: they remove one vertex at a time, and these stages a range.
+tree algorithm", 2004. Deviation: the paper removes one vertex at a time.
 """
 
 from typing import Any
 
 from ...primitives.vocabulary import ArrayModule
+from ..combine import concatenation
 from ..declare import stage
 from ..fields import Buckets, Edges, Index, Source, Sweeper, Verdict
 
@@ -38,15 +40,15 @@ def is_last_range(buckets: Buckets) -> Verdict:
 def join_range(ops: ArrayModule, buckets: Buckets) -> Edges:
     """Find the forest of a range, with all vertices after it as one vertex.
 
-    A bucket that does not fit in memory is read in blocks. After each of them, only the forest so
-    far is kept.
+    A bucket that does not fit in memory is read in blocks. Each block is joined to the forest of
+    the blocks before it.
     """
     size, joined = buckets.num_vertices, None
     for block in buckets.blocks(ops):
-        edges = block if buckets.is_last else _lightest(ops, block, size)
+        edges = block if buckets.is_last else _drop_parallel(ops, block, size)
         if joined is not None:
-            edges = _concatenated(ops, joined, edges)
-        joined = None  # free it before the next one is found
+            (edges,) = concatenation(ops, [(joined,), (edges,)])
+        joined = None  # free the memory for the next forest
         joined = _forest_of(ops, edges, size, buckets.id_bits)
     assert joined is not None  # there is at least one block
     buckets.add_to_forest(ops.to_host(joined.edge_id))
@@ -57,7 +59,7 @@ def join_range(ops: ArrayModule, buckets: Buckets) -> Edges:
 def find_hooks(ops: ArrayModule, buckets: Buckets, joined: Edges) -> Index:
     """Return the hook of each vertex of a range.
 
-    Complete components may have any hook, because both ends of their edges get the same.
+    A complete component may have any hook: both ends of its edges have the same hook.
     """
     size, (u, v, *_) = buckets.num_vertices, joined
     inner_u, inner_v = ops.compact(v < size, u, v)
@@ -68,8 +70,8 @@ def find_hooks(ops: ArrayModule, buckets: Buckets, joined: Edges) -> Index:
 
 
 @stage(writes="buckets")
-def hand_over(buckets: Buckets, hooks: Index) -> Buckets:
-    """Replace the vertices of a range by their hooks, and move the edges to later buckets."""
+def replace_by_hooks(buckets: Buckets, hooks: Index) -> Buckets:
+    """Replace the vertices of a range by their hooks; move the edges to later buckets."""
     size = buckets.num_vertices
 
     def replace_ends(ops: ArrayModule, edges: Edges) -> tuple[Any, ...]:
@@ -82,26 +84,26 @@ def hand_over(buckets: Buckets, hooks: Index) -> Buckets:
 
 @stage(writes="forest")
 def read_forest(buckets: Buckets) -> Index:
-    """Return the ids of all edges that joined vertices, in ascending order."""
+    """Return the ids of the forest's edges, in ascending order."""
     return buckets.forest_ids()
 
 
-def _lightest(ops: ArrayModule, edges: Edges, size: int) -> Edges:
-    """Drop edges that have a lighter parallel edge, if all ends from `size` on are one vertex.
+def _drop_parallel(ops: ArrayModule, edges: Edges, size: int) -> Edges:
+    """Drop edges that are heavier than a parallel edge to the vertices from `size` on.
 
-    Only edges to this vertex are compared; parallel edges between others are rare.
+    These vertices count as one. Parallel edges between other vertices are rare, and are kept.
     """
     u, v, key, _ = edges
-    place = ops.where(v < size, size, u)
-    least = ops.scatter_reduce(place, key, size + 1, "min", ops.largest(key.dtype))
+    inner_or_u = ops.where(v < size, size, u)
+    least = ops.scatter_reduce(inner_or_u, key, size + 1, "min", ops.largest(key.dtype))
     return Edges(*ops.compact((v < size) | (key == ops.gather(least, u)), *edges))
 
 
 def _forest_of(ops: ArrayModule, edges: Edges, size: int, id_bits: int) -> Edges:
-    """Return the minimum forest of edges in any order; ends from `size` on are one vertex."""
+    """Return the minimum forest of edges in any order; vertices from `size` on count as one."""
     index, (u, v, key, edge_id) = ops.index_dtype(size), edges
     u, v = ops.asarray(u, index), ops.asarray(ops.minimum(v, size), index)
-    if 8 * key.dtype.itemsize + id_bits <= 64:  # unlike keys of one word break ties by edge id
+    if 8 * key.dtype.itemsize + id_bits <= 64:  # key and edge id fit in one word
         key = ops.asarray(key, "uint64") << id_bits | ops.asarray(edge_id, "uint64")
         joining, _ = ops.join_by_key(u, v, key, size + 1)
     else:
@@ -110,7 +112,3 @@ def _forest_of(ops: ArrayModule, edges: Edges, size: int, id_bits: int) -> Edges
         joining, _ = ops.join_by_key(u, v, key, size + 1)
         joining = ops.gather(order, joining)
     return Edges(*(ops.gather(column, joining) for column in edges))
-
-
-def _concatenated(ops: ArrayModule, first: Edges, second: Edges) -> Edges:
-    return Edges(*(ops.concat([left, right]) for left, right in zip(first, second, strict=True)))

@@ -1,10 +1,10 @@
 """Stages of the strategy "tiles": join the vertices inside the tiles of a grid first.
 
-A tile is a box of vertices. Most edges inside it can be decided from the edges that touch it: each
-is certain to be in the minimum forest of the grid, or certain not to be. See `contract_tile` in
+A tile is a box of vertices. The edges that touch it decide about most edges inside it: these are
+certain to be in the minimum forest of the grid, or certain not to be. See `contract_tile` in
 `primitives.joins`. The certain edges join the vertices of a tile to few fragments, near its faces.
 The edges between tiles and the undecided edges remain; a tile has fewer undecided edges than
-fragments. An algorithm finds the rest of the forest from the remaining edges.
+fragments. An algorithm finds the rest of the forest among the remaining edges.
 """
 
 import math
@@ -19,12 +19,12 @@ def append_partitions(
     ops: ArrayModule, parts: list[tuple[Index, Count, Columns, Chosen]]
 ) -> tuple[Index, Count, Columns, Chosen]:
     """Concatenate the results of several partitions; number their fragments consecutively."""
-    labels, count = [], 0
-    for label, num_fragments, *_ in parts:
-        labels.append(label + count if count else label)
-        count += num_fragments
-    columns, chosen = concatenation(ops, [(left, ids) for *_, left, ids in parts])
-    return ops.concat(labels), count, columns, chosen
+    labels, total = [], 0
+    for label, num_fragments, _, _ in parts:
+        labels.append(label + total if total else label)
+        total += num_fragments
+    columns, chosen = concatenation(ops, [(remaining, chosen) for *_, remaining, chosen in parts])
+    return ops.concat(labels), total, columns, chosen
 
 
 @stage(writes=("labels", "num_fragments", "columns", "forest"), combine=append_partitions)
@@ -37,26 +37,29 @@ def join_tiles(
     num_edges: Count,
     first_edge: Count,
 ) -> tuple[Index, Count, Columns, Chosen]:
-    """Join the vertices of each tile by edges that are certain to be in the forest.
+    """Join the vertices of the tiles of a partition by edges that are certain to be in the forest.
 
-    Write the fragment of each vertex, and the edges that remain. Threads work on different tiles.
+    Write the fragment of each vertex, the number of fragments, the edges that remain, and the ids
+    of the certain edges. Threads work on different tiles.
     """
-    shape, most, tiles = tile_joiner.join(source)
+    shape, max_remaining, tiles = tile_joiner.join(source)
     index, edge_id = ops.index_dtype(num_vertices), ops.index_dtype(first_edge + num_edges)
     labels = ops.empty(math.prod(shape), index)
     chosen = ops.empty(len(labels), edge_id)
-    columns = [ops.empty(most, dtype) for dtype in (index, index, weight_dtype, edge_id)]
-    volume, count, fragments, left = labels.reshape(shape), 0, 0, 0
+    columns = [ops.empty(max_remaining, dtype) for dtype in (index, index, weight_dtype, edge_id)]
+    label_of_grid = labels.reshape(shape)
+    num_fragments, num_chosen, num_remaining = 0, 0, 0
     for tile in tiles:
-        box = volume[tile.box]
-        box[...] = (tile.label + fragments).reshape(box.shape)
-        fragments += tile.num_fragments
-        chosen[count : count + len(tile.chosen)] = ops.asarray(tile.chosen)
-        count += len(tile.chosen)
-        for column, part in zip(columns, tile.left, strict=True):
-            column[left : left + len(part)] = ops.asarray(part)
-        left += len(tile.left.u)
-    return labels, fragments, Columns(*(column[:left] for column in columns)), chosen[:count]
+        box = label_of_grid[tile.box]
+        box[...] = (tile.label + num_fragments).reshape(box.shape)
+        num_fragments += tile.num_fragments
+        chosen[num_chosen : num_chosen + len(tile.chosen)] = ops.asarray(tile.chosen)
+        num_chosen += len(tile.chosen)
+        for column, values in zip(columns, tile.left, strict=True):
+            column[num_remaining : num_remaining + len(values)] = ops.asarray(values)
+        num_remaining += len(tile.left.u)
+    remaining = Columns(*(column[:num_remaining] for column in columns))
+    return labels, num_fragments, remaining, chosen[:num_chosen]
 
 
 @stage(writes="columns")

@@ -15,7 +15,7 @@ from covering import covering
 from graph_strategies import edge_lists, union_of_many
 from mstflow import backends, minimum_spanning_forest, mutual_reachability
 from mstflow.errors import GraphError, OptionError, PipelineError
-from mstflow.forest.reachability import REACH
+from mstflow.pipeline.catalogue.queries.reachability import REACH
 
 
 def blobs(centers, spread):

@@ -11,7 +11,7 @@ import mstflow
 from covering import covering
 from mstflow.primitives import array_module
 from mstflow.stages.fields import Edges
-from mstflow.stages.filter import LEAST_LIGHT, choose_pivot, sample_keys
+from mstflow.stages.filter import MIN_LIGHT_SHARE, choose_pivot, sample_keys
 from mstflow.testing import EVERY_STAGE
 from oracle import kruskal
 
@@ -95,5 +95,5 @@ def test_the_number_of_passes_is_bounded():
     """However few edges per vertex are light, a share of all edges is."""
     sample = np.arange(3200, dtype=np.uint32)
     pivot = choose_pivot(OPS, sample, 1, 10**9, 0.0)
-    assert pivot == 3200 * LEAST_LIGHT
+    assert pivot == 3200 * MIN_LIGHT_SHARE
     assert choose_pivot(OPS, sample[:0], 10, 100, 1.0) == 2**32 - 1

@@ -79,7 +79,7 @@ FAULTS = [
     ),
     Fault(
         "few light edges are chosen of many",
-        "stages/filter.py", "num_edges, LEAST_LIGHT)", "num_edges, 0)",
+        "stages/filter.py", "num_edges, MIN_LIGHT_SHARE)", "num_edges, 0)",
         "tests/stages/test_filter.py", "passes",
     ),
     Fault(
@@ -339,7 +339,7 @@ FAULTS = [
     ),
     Fault(
         "an edge that is given twice counts as two neighbours",
-        "forest/reachability.py", "(neighbor > ops.gather(core_neighbor, sample))",
+        "stages/queries/reachability.py", "(neighbor > ops.gather(core_neighbor, sample))",
         "(neighbor >= ops.gather(core_neighbor, sample))", "tests/forest/test_hdbscan.py",
     ),
     Fault(

@@ -1,17 +1,17 @@
 """Boruvka's algorithm on a compressed sparse row graph that is contracted every round.
 
-In each round every vertex chooses its lightest arc. If two vertices choose the same edge, one of
-them becomes a root. Each vertex takes the color of its root by pointer jumping. An exclusive scan
-numbers the roots. Finally the arcs between fragments are counted and inserted into the graph of the
-next round. There are at most log2(n) rounds. Each takes O(m) work.
-Before the first round, edges are sorted by weight and arcs are listed by vertex.
+Before the first round, edges are sorted by weight and arcs are listed by vertex. In a round, every
+vertex chooses its lightest arc. If two vertices choose the same edge, one of them becomes a root.
+Each vertex takes the color of its root by pointer jumping. An exclusive scan numbers the roots. At
+the end, the arcs between fragments are counted and inserted into the graph of the next round.
 
 Source: Sousa, Mariano and Proenca, "A Generic and Highly Efficient Parallel Variant of Boruvka's
-Algorithm", Algorithm 1. Two deviations make the result independent of the timing of threads. The
-lightest arc is a segmented reduction over ranks; the paper loops and breaks ties by destination.
-Arcs are inserted in a fixed order; the paper reserves positions atomically. The ranks need an
-additional sort. An arc has the rank of its edge instead of a weight, and degrees are differences
-of offsets. The loop ends when no edge remains, so graphs need not be connected.
+Algorithm", Algorithm 1. Three deviations:
+
+- The lightest arc is found by a segmented reduction over ranks, which need an additional sort. The
+  paper loops over weights and breaks ties by destination.
+- Arcs are inserted in a fixed order; in the paper, threads reserve positions atomically.
+- The loop ends when no edge remains, so graphs need not be connected.
 
 Work: m log n and a sort.
 Span: log² n.

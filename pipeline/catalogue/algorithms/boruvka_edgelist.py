@@ -1,9 +1,8 @@
 """Boruvka's algorithm on an edge list.
 
-In each round every vertex chooses its lightest edge, and ties go to the smaller edge index. The
+In a round, every vertex chooses its lightest edge, and ties go to the smaller edge index. The
 chosen edges are added to the forest, and their trees become the vertices of the next round. Edges
-inside a tree become loops and are dropped. A graph of n vertices takes at most log2(n) rounds and
-O(m log n) work.
+inside a tree become loops and are dropped.
 
 Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", version for CPUs. The paper
 joins trees in a concurrent union-find, relabels an edge when the next round reads it, and needs
@@ -20,13 +19,14 @@ from ....stages import edges, fragments
 from ...pipeline import Pipeline
 from ...steps import Loop
 
-#: The two halves of a round: join fragments, then build the graph of the fragments.
-JOIN = (
-    edges.find_min_edges,
+#: Join the vertices by their lightest edges to fragments, and label each vertex with its fragment.
+LABEL = (
     fragments.remove_mirrored_edges,
     fragments.propagate_colors,
     fragments.create_new_vertex_ids,
 )
+#: The two halves of a round: join the vertices to fragments, then build the graph of the fragments.
+JOIN = (edges.find_min_edges, *LABEL)
 CONTRACT = (edges.relabel_edges, edges.count_edges, fragments.contract_fragments)
 
 boruvka_edgelist = Pipeline(

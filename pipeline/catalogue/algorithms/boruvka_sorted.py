@@ -2,12 +2,13 @@
 
 The sort puts the arcs of a vertex next to each other, so its lightest arc is the minimum of a
 segment. Prefix sums number the trees that the chosen arcs form, and the arcs between two trees.
-There are at most log2(n) rounds; each needs a sort, which counts the arcs of each vertex, O(m).
 
-Source: parallel-boruvka (abarankab), "My solution". Three deviations: arcs are sorted by counting,
-and only their keys are moved; roots are found by pointer jumping, where the source joins trees in a
-wait-free union-find; and partial minima are combined in order, where the source uses
-compare-and-swap. So ties always go to the smaller id, and graphs need not be connected.
+Source: parallel-boruvka (abarankab), "My solution". Ties go to the smaller id, and graphs need not
+be connected. Three deviations:
+
+- A counting sort moves only the keys of the arcs; the source sorts by comparisons.
+- Pointer jumping finds the roots; the source joins trees in a wait-free union-find.
+- Partial minima are combined in order; the source uses compare-and-swap.
 
 Work: m log² n.
 Span: log² n.

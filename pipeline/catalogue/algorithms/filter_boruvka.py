@@ -7,14 +7,13 @@ are many of them per fragment. Further rounds join the rest. So the whole edge l
 twice, in order, and rounds work on small graphs. A graph with few edges per vertex is solved by
 rounds alone.
 
-A sample yields the threshold. It has one edge of each block of 2^k consecutive edges, chosen by a
-hash of the block, so no regular order of the edges evades it. At least one edge in 32 is light, so
-the scans of all passes together take time linear in m.
+The threshold is chosen from the keys of a sample. At least one edge in 32 is light, so the scans of
+all passes together take time linear in m.
 
-Source: the filter is by Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree
-Algorithm" (ALENEX 2009). Sanders and Schimek combine it with Boruvka, "Engineering Massively
-Parallel MST Algorithms" (IPDPS 2023). Both papers recurse on both sides of a median. Here the light
-side is small enough for Boruvka without recursion.
+Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm" (ALENEX
+2009), for the filter; Sanders and Schimek, "Engineering Massively Parallel MST Algorithms" (IPDPS
+2023), for its combination with Boruvka. Both papers recurse on both sides of a median. Here the
+light side is small enough for Boruvka without recursion.
 
 Work: m + n log n expected, m log n worst case.
 Span: log² n.
@@ -27,15 +26,15 @@ from ...pipeline import Pipeline
 from ...steps import Loop
 from .boruvka_edgelist import CONTRACT, JOIN
 
-#: These values were measured with `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
+#: The fastest values, by `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
 #:
 #: - `light_per_vertex`: number of light edges per vertex. If there are fewer, fragments are smaller
-#:   and more heavy edges remain; if there are more, they take longer to join.
-#: - `dense`, `small`: number of edges per vertex, and of edges, from which a filter pays.
-#: - `sample_size`: least number of edges in the sample that yields the threshold; it has fewer than
-#:   twice as many.
+#:   and more heavy edges remain. If there are more, they take longer to join.
+#: - `dense`, `small`: a graph is filtered if it has more edges per vertex, and more edges.
+#: - `sample_size`: the sample has at least this number of edges, and less than twice this number.
 #:
-#: Those of "cupy" are not measured. A scan waits for the device several times.
+#: The value for "cupy" is not measured. It is large because a pass waits for the device several
+#: times.
 PARAMETERS = {
     "light_per_vertex": 1.75,
     "dense": 3.0,
@@ -43,7 +42,7 @@ PARAMETERS = {
     "sample_size": 2**13,
 }
 
-#: Select the light edges, and keep the others for later.
+#: Select the light edges, and keep all edges for later.
 SELECT_LIGHT = (
     filter.sample_keys,
     filter.choose_pivot,

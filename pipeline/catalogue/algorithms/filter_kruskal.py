@@ -1,13 +1,12 @@
 """Kruskal's algorithm on light edges first, so that most heavy edges are never sorted.
 
-A threshold selects the light edges, which Kruskal's algorithm joins to fragments. Then heavy edges
-inside a fragment are dropped. The remaining edges are filtered again while there are many of them
-per fragment, and are joined last.
+A threshold selects the light edges, by which Kruskal's algorithm joins vertices to fragments. Then
+the edges inside a fragment are dropped. The remaining edges are filtered again while there are many
+of them per fragment. At the end, Kruskal's algorithm takes the rest.
 
 Source: Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", ALENEX
 2009. The paper partitions at the median and recurses on both sides. Here the light side has about
-two edges per vertex, or a 32nd of all edges, and Kruskal joins it without recursion. The heavy
-edges that join two trees are partitioned again.
+two edges per vertex, or a 32nd of all edges, and needs no recursion.
 
 Work: m + n log² n expected.
 Span: sequential except for the scans.

@@ -4,13 +4,12 @@ If both ends of an edge are in one tree, the edge closes a cycle and is never ch
 thread takes the sorted edges one by one. Meanwhile, each helper repeatedly reads a range of later
 edges and rejects those that close a cycle. The main thread skips rejected edges. There are no
 locks: helpers read the trees while the main thread modifies them, and the main thread checks every
-edge that no helper rejected. O(m log m) work. The forest does not depend on timing, but the thread
-that rejects an edge does. Backends without compiled loops process the ranges in turn: a helper
-reads a range once, then the main loop takes its remaining edges.
+edge that no helper rejected. Which thread rejects an edge depends on timing; the forest does not.
+Backends without compiled loops process the ranges in turn: a helper reads a range once, then the
+main loop takes its remaining edges.
 
-In `forest.report.final`, `main_cycles` is the number of cycle edges that the main thread rejected,
-and `helper_cycles` the number that the helpers rejected. `forest.report.seconds` has the time of
-the sort and of the loop.
+In `forest.report.final`, `main_cycles` and `helper_cycles` are the numbers of edges that the main
+thread and the helpers rejected. `forest.report.seconds` has the time of the sort and of the loop.
 
 Source: Katsigiannis, Anastopoulos, Nikas and Koziris, "An approach to parallelize Kruskal's
 algorithm using Helper Threads". Five deviations:

@@ -1,7 +1,7 @@
 """Prim's algorithm: grow one tree after another along the lightest arc that leaves it.
 
-It is sequential: a loop over arcs with a heap of the standard library, and at most m log m
-comparisons. It serves as a baseline, because it works differently from all other algorithms.
+A loop over arcs uses a heap of the standard library. It works differently from all other
+algorithms, so it serves as a baseline.
 
 Source: Prim, "Shortest Connection Networks And Some Generalizations", 1957. The paper has a table
 of the vertices nearest to the tree; here it is a heap. Each component of the graph gets a tree.

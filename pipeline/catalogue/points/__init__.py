@@ -1,1 +1,1 @@
-"""The algorithms for the points of `mstflow.points`, one file each."""
+"""The algorithms for the points of `mstflow.points`, a file each."""

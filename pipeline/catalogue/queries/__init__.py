@@ -1,1 +1,1 @@
-"""The pipelines of queries about a finished forest, one file each."""
+"""The pipelines with other results than a forest, a file each."""

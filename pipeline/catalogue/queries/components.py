@@ -1,4 +1,4 @@
-"""Connected components: Boruvka's algorithm, extended to compute a label for each vertex.
+"""Connected components: Boruvka's algorithm, which also labels each vertex with its component.
 
 The components are numbered in the order of their first vertices.
 """
@@ -7,12 +7,10 @@ from ....stages.fragments import add_level, compose_labels, number_by_first_vert
 from ...pipeline import Pipeline
 from ..algorithms.boruvka_edgelist import boruvka_edgelist
 
-_levelled = boruvka_edgelist.insert_after("create_new_vertex_ids", add_level)
-
 components = Pipeline(
     "components",
     start_levels,
-    *_levelled.steps,
+    *boruvka_edgelist.insert_after("create_new_vertex_ids", add_level).steps,
     compose_labels,
     number_by_first_vertex,
     result=("labels",),

@@ -2,14 +2,15 @@
 
 If an edge of the forest is removed, its tree splits into two sides. The replacement is the lightest
 other edge of the graph between them: the first edge, in the order (weight, edge id), whose ends are
-joined by a path of the forest through the removed edge. Each path is divided into climbs whose
-lengths are powers of two, and each climb keeps its first edge. Climbs are then halved until each
-consists of one edge. For n vertices this takes O(n log n) work, after the other edges have been
-reduced to their minimum forest.
+joined by a path of the forest through the removed edge.
+
+The other edges are reduced to their minimum forest. Their paths are divided into climbs whose
+lengths are powers of two, and a climb keeps the first edge that covers it. Then climbs are halved
+until they consist of one edge. For n vertices this takes O(n log n) work.
 
 Source: Tarjan, "Applications of Path Compression on Balanced Trees", J. ACM 26 (1979), section on
-sensitivity. There, the edges are taken one after another, and the vertices on their paths are
-joined. Climbs need no order, so every step is parallel.
+sensitivity. Deviation: the paper takes the edges one after another, and joins the vertices on their
+paths. Climbs need no order, so every step is parallel.
 """
 
 from ....stages.edges import concatenate_edges
