@@ -36,7 +36,12 @@ class LocalDask(Scheduler):
     def __init__(self, name: str, workers: int) -> None:
         super().__init__(name, workers, eager=False)
         self._pending: weakref.WeakSet[_Handle] = weakref.WeakSet()
-        self._token = uuid.uuid4().hex[:8]
+        self.begin_run()
+
+    def begin_run(self) -> None:
+        """Begin a run whose tasks have new keys."""
+        super().begin_run()
+        self._token = _new_token()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Add a task to the graph."""
@@ -100,17 +105,21 @@ class Cluster(Scheduler):
     ) -> None:
         super().__init__(name, 1, task_threads, is_cluster=folder is None, eager=False)
         self._client, self.input_folder = client, folder
-        self._token = uuid.uuid4().hex[:8]  # makes the keys of runs on one cluster distinct
-        self.note = partial(_log, self._token)
-        self._submitted = self._taken = 0
         self._pending: dict[str, weakref.ref[_Handle]] = {}
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self.begin_run()
         if not client.nthreads():  # an adaptive cluster starts a worker when there is a task
             self.gather([self.submit(int, key="wait_for_workers")])
         self.workers, self.worker_memory = (
             sum(client.nthreads().values()) or 1,
             _task_memory(client),
         )
+
+    def begin_run(self) -> None:
+        """Begin a run whose tasks have new keys, and whose notes have new topics."""
+        self._token = _new_token()
+        self.note = partial(_log, self._token)
+        self._submitted = self._taken = 0
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit a task to the client."""
@@ -230,6 +239,11 @@ class _Packed(NamedTuple):
         else:
             return function(*results)
         raise WorkerError(f"a worker cannot load the task {self.name!r}: {cause}")
+
+
+def _new_token() -> str:
+    """Return a suffix of keys. Dask returns an old result if a new task has the same key."""
+    return uuid.uuid4().hex[:8]
 
 
 def _topic(token: str, number: int) -> str:

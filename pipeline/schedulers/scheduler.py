@@ -77,6 +77,10 @@ class Scheduler(Workers, ABC):
         #: The callback that a task calls with its `Note`, on any worker.
         self.note: Callable[[Note], object] = self._notes.append
 
+    def begin_run(self) -> None:
+        """Distinguish the tasks and the notes of the next run from those of earlier runs."""
+        self._notes.clear()
+
     @abstractmethod
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Return a handle for the result of `function` called with the results of `handles`.
