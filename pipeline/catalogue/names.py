@@ -59,7 +59,7 @@ def algorithm(name: str) -> Pipeline:
 def alternatives(chosen: str | Pipeline) -> Alternatives:
     """Return the pipelines of an option `algorithm`, from which a plan chooses."""
     if isinstance(chosen, Pipeline):
-        return Alternatives(chosen, is_own=True)
+        return Alternatives(chosen, is_custom=True)
     if chosen == "auto":
         return Alternatives(
             algorithm(DEFAULT),

@@ -46,13 +46,13 @@ class Workers:
     worker_memory: int | None = None
 
     @property
-    def usual_memory(self) -> int | None:
-        """A quarter of a task's share of its worker: the bound of a task if there is no other."""
+    def default_memory(self) -> int | None:
+        """The default bound of a task: a quarter of its share of the smallest worker's memory."""
         return None if self.worker_memory is None else self.worker_memory // 4
 
     @property
-    def most_memory(self) -> int | None:
-        """The share of a task of the 80 % of memory from which Dask pauses a worker."""
+    def max_memory(self) -> int | None:
+        """The largest bound of a task: 80 % of its share, because Dask pauses a fuller worker."""
         return None if self.worker_memory is None else self.worker_memory * 4 // 5
 
     def sharing(self, partitions: int) -> int:
