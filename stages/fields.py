@@ -184,7 +184,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "number of at least 0": lambda value: _is_number(int | float, value) and value >= 0,
     # Objects that read a graph, and dtypes, have an attribute of their own.
     "source": partial(_has, "blocks"),
-    "scanner": partial(_has, "begin"),
+    "scanner": partial(_has, "scan"),
     "tile joiner": partial(_has, "join"),
     "sweeper": partial(_has, "deal"),
     "buckets": partial(_has, "move"),

@@ -21,7 +21,7 @@ def load_partition(ops: ArrayModule, source: Source, num_edges: Count) -> Column
 @stage(writes="columns")
 def load_forest(source: Source, scanner: Scanner, num_vertices: Count) -> Columns:
     """Find the forest of a partition; a partition with few edges is loaded unreduced."""
-    candidates: Candidates = scanner.begin(source, num_vertices, step="load forests").run()
+    candidates: Candidates = scanner.scan(source, num_vertices, step="load forests")
     return candidates.edges[0]
 
 

@@ -53,9 +53,9 @@ def join_tiles(
         fragments += tile.num_fragments
         chosen[count : count + len(tile.chosen)] = ops.asarray(tile.chosen)
         count += len(tile.chosen)
-        for column, part in zip(columns, tile.left, strict=True):
+        for column, part in zip(columns, tile.remaining, strict=True):
             column[left : left + len(part)] = ops.asarray(part)
-        left += len(tile.left.u)
+        left += len(tile.remaining.u)
     return labels, fragments, Columns(*(column[:left] for column in columns)), chosen[:count]
 
 
