@@ -115,7 +115,7 @@ def tiles_bytes(graph: GraphFacts, partitions: int, scheduler: Workers) -> int:
     sorting += remaining * (2 * graph.edge_bytes + 2 * graph.weight_bytes + 20)
     result = vertices * (graph.edge_id_bytes + 9)
     task = _NUMBA.loaded + scheduler.task_threads * _TILE
-    return scheduler.sharing(partitions) * task + max(joining, sorting, result)
+    return scheduler.tasks_sharing_memory(partitions) * task + max(joining, sorting, result)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class ScanMemory:
     @property
     def tasks(self) -> int:
         """Number of tasks that share the memory."""
-        return self.scheduler.sharing(self.partitions)
+        return self.scheduler.tasks_sharing_memory(self.partitions)
 
     @cached_property
     def levels(self) -> int:

@@ -31,9 +31,9 @@ def test_blocks_do_not_overlap(sizes, data):
     pool, leases = memory.Pool(), []
     runs = data.draw(st.integers(0, 3))
     for _ in range(runs):
-        pool.keep(1, True)
-        pool.keep(-1, True)
-    pool.keep(1, True)
+        pool.begin_run(for_next=True)
+        pool.end_run()
+    pool.begin_run(for_next=True)
     for place, size in enumerate(sizes):
         leases.append((pool.take(size), place))
         assert len(block(leases[-1][0])) == size
@@ -47,7 +47,7 @@ def test_blocks_do_not_overlap(sizes, data):
         assert in_use + sum(stop - start for start, stop in pool.free) == pool.size
     lease = None
     leases.clear()
-    pool.keep(-1, True)
+    pool.end_run()
     assert pool.leases == 0
     assert bool(pool.free) == (pool.mapping is not None) == bool(sizes and runs)
 

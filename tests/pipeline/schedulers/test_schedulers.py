@@ -132,7 +132,7 @@ def test_a_dead_worker_is_an_error():
 
 def test_a_cluster_whose_workers_have_all_ended_is_an_error(tmp_path):
     with contextlib.ExitStack() as stack:
-        client = local_cluster(1, str(tmp_path), stack, alone_seconds=1)
+        client = local_cluster(1, str(tmp_path), stack, no_workers_seconds=1)
         client.cluster.scale(0)
         while client.nthreads():
             time.sleep(0.01)
