@@ -61,8 +61,13 @@ class Pool:
         self.collect()
         return lease
 
-    def begin_run(self, *, for_next: bool) -> None:
-        """Keep the pages of free blocks during a run, and also `for_next` run if it can."""
+    @contextlib.contextmanager
+    def keeping_blocks(self, for_next: bool = True) -> Iterator[None]:
+        """Return a context of a run, in which free blocks keep their pages.
+
+        At the end of the outermost run, the pages are returned to the system. With `for_next`, they
+        are only offered, so that the next run may reuse them.
+        """
         with self.lock:
             self._free_returned()
             if not self.open_runs:
@@ -70,15 +75,15 @@ class Pool:
                 self.reuses = for_next and self.num_runs > 1 and hasattr(mmap, "MADV_FREE")
             self.open_runs += 1
         self.collect()
-
-    def end_run(self) -> None:
-        """End a run. The end of the outermost run gives the pages of free blocks to the system."""
-        with self.lock:
-            self._free_returned()
-            self.open_runs -= 1
-            if not self.open_runs:
-                self._give_to_system(self.free)
-        self.collect()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._free_returned()
+                self.open_runs -= 1
+                if not self.open_runs:
+                    self._give_to_system(self.free)
+            self.collect()
 
     def trim(self) -> None:
         """Give the pages of all free blocks to the system."""
@@ -165,17 +170,6 @@ def pool() -> Pool:
     return _pool
 
 
-@contextlib.contextmanager
-def using_pool(other: Pool) -> Iterator[Pool]:
-    """Return a context in which all threads use another pool, such as an empty one in a test."""
-    global _pool
-    before, _pool = _pool, other
-    try:
-        yield other
-    finally:
-        _pool = before
-
-
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised one-dimensional array, from the pool if it is large."""
     dtype = np.dtype(dtype)
@@ -184,15 +178,6 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     return np.empty(length, dtype) if lease is None else np.asarray(lease)[:size].view(dtype)
 
 
-@contextlib.contextmanager
-def keeping_blocks(for_next: bool = True) -> Iterator[None]:
-    """Return a context of a run, in which free blocks keep their pages.
-
-    At the end of the outermost run, the pages are returned to the system. With `for_next`, they are
-    only offered, so that the next run may reuse them.
-    """
-    _pool.begin_run(for_next=for_next)
-    try:
-        yield
-    finally:
-        _pool.end_run()
+def keeping_blocks(for_next: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Return `Pool.keeping_blocks` of the pool of this process."""
+    return _pool.keeping_blocks(for_next)

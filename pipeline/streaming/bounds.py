@@ -6,6 +6,7 @@ lists all terms.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -143,10 +144,7 @@ class ScanMemory:
     @cached_property
     def levels(self) -> int:
         """Number of levels of the merge tree."""
-        levels = 0
-        while self.split_every**levels < self.partitions:
-            levels += 1
-        return levels
+        return next(k for k in itertools.count() if self.split_every**k >= self.partitions)
 
     @property
     def least_memory(self) -> int:

@@ -45,18 +45,12 @@ class VertexOrder(NamedTuple):
 
     Tiles of 2 ** `bits` consecutive vertices stay together. So the order takes little memory, and
     an edge between vertices with near ids is often inside a range.
-
-    Attributes
-    ----------
-    bits : int
-    rank : index array
-        The position of each tile in the order of tiles.
-    starts : int64 array
-        The position of the first tile of each range, and the number of tiles.
     """
 
     bits: int
+    #: The position of each tile in the order of tiles.
     rank: NDArray[Any]
+    #: The position of the first tile of each range, and the number of tiles.
     starts: NDArray[np.int64]
 
     @classmethod
@@ -152,19 +146,12 @@ def write_errors(folder: Path) -> Iterator[None]:
 
 
 class Segment(NamedTuple):
-    """Rows of columns as bytes.
-
-    Attributes
-    ----------
-    num_rows : int
-    head : bytes
-        The number of rows and a checksum, both of 64 bits.
-    content : bytes
-        The columns, one after another.
-    """
+    """Rows of columns as bytes."""
 
     num_rows: int
+    #: The number of rows and a checksum, both of 64 bits.
     head: bytes
+    #: The columns, one after another.
     content: bytes
 
     @classmethod
@@ -176,12 +163,7 @@ class Segment(NamedTuple):
 
 
 class SegmentFile:
-    """A file of columns: a sequence of segments.
-
-    Attributes
-    ----------
-    num_rows, num_bytes : int
-    """
+    """A file of columns: a sequence of segments."""
 
     def __init__(self, path: Path, dtypes: Sequence[np.dtype[Any]]) -> None:
         self._path, self._dtypes = path, dtypes

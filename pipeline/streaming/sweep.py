@@ -42,25 +42,16 @@ from .threads import Block, in_order
 
 @dataclass(frozen=True)
 class Sweeper:
-    """Deals the edges of a graph to buckets, with the settings of a sweep.
-
-    Attributes
-    ----------
-    solver : Solver
-    capacity : int
-        The number of edges that memory holds.
-    num_vertices, num_edges, first_edge : int
-    weight_dtype : dtype
-    folder : str
-        The folder of the buckets if there is no checkpoint.
-    """
+    """Deals the edges of a graph to buckets, with the settings of a sweep."""
 
     solver: Solver
+    #: The number of edges that memory holds.
     capacity: int
     num_vertices: int
     num_edges: int
     first_edge: int
     weight_dtype: np.dtype[Any]
+    #: The folder of the buckets if there is no checkpoint.
     folder: str
 
     def deal(self, source: EdgeSource, record: Record | None) -> Buckets:
@@ -140,17 +131,9 @@ class Sweeper:
 class Buckets:
     """The edges between vertices that are not removed yet, and the ids of the forest so far.
 
-    Parameters
-    ----------
-    sweeper : Sweeper
-    order : VertexOrder
-    dtypes : tuple of dtype
-        The dtypes of the columns u, v, key and edge id. Ids count from the graph's first edge.
-    folder : Path
-    record : Record, optional
-        Saves the state after each range.
-    num_files : int
-        The number of files: one for each range of vertices, and the rest for ranges of edge ids.
+    Of `num_files` files in `folder`, each range of vertices has one, and the rest are for ranges of
+    edge ids, which count from the first edge of the graph. `dtypes` are those of the columns u, v,
+    key and edge id. After each range, `record` saves the state.
     """
 
     def __init__(
@@ -168,11 +151,11 @@ class Buckets:
         #: The number of ranges that were removed, which is the number of the current range.
         self._range = 0
         self._folder = folder.parent
-        names = (f"bucket-{number}" for number in range(order.num_ranges))
-        self._bucket_files = [SegmentFile(folder / name, dtypes) for name in names]
-        names = (f"forest-{number}" for number in range(num_files - order.num_ranges))
-        #: The ids of the forest, in a file for each range of ids.
-        self._forest_files = [SegmentFile(folder / name, dtypes[-1:]) for name in names]
+        buckets = [f"bucket-{number}" for number in range(order.num_ranges)]
+        ranges = [f"forest-{number}" for number in range(num_files - order.num_ranges)]
+        self._forest_files = [SegmentFile(folder / name, dtypes[-1:]) for name in ranges]
+        #: The buckets, and then the files of forest ids.
+        self._files = [SegmentFile(folder / name, dtypes) for name in buckets] + self._forest_files
         #: The current bucket, if it was read in one block.
         self._block: Edges | None = None
 
@@ -201,7 +184,7 @@ class Buckets:
         if self._block is not None:
             yield self._block
             return
-        bucket, capacity = self._bucket_files[self._range], self._sweeper.capacity
+        bucket, capacity = self._files[self._range], self._sweeper.capacity
         is_whole = bucket.num_rows <= capacity
         most = bucket.num_rows if is_whole else rows_at_once(capacity, self.num_vertices)
         for columns in bucket.blocks(most):
@@ -232,7 +215,7 @@ class Buckets:
             self.append(dealt)
         self._block, self._range = None, self._range + 1
         self.save()
-        self._bucket_files[self._range - 1].remove()
+        self._files[self._range - 1].remove()
         total = self.order.start(self.order.num_ranges)
         report_progress("remove vertices", self.first_vertex, total)
         return self
@@ -240,7 +223,7 @@ class Buckets:
     def append(self, dealt: Dealt) -> None:
         """Write edges to their buckets."""
         for bucket, segment in dealt:
-            self._bucket_files[bucket].append(segment)
+            self._files[bucket].append(segment)
 
     def add_to_forest(self, edge_ids: NDArray[Any]) -> None:
         """Write the ids of edges in the forest."""
@@ -275,17 +258,13 @@ class Buckets:
     def save(self) -> None:
         """Save the state, if there is a record."""
         if self._record is not None:
-            ends = np.array([(file.num_rows, file.num_bytes) for file in self._all_files])
+            ends = np.array([(file.num_rows, file.num_bytes) for file in self._files])
             state = {"num_read": self.num_read, "range": self._range, "bits": self.order.bits}
             self._record.save((self.order.starts, ends), state)
 
     def restore(self, ends: NDArray[np.int64], state: dict[str, Any]) -> Buckets:
         """Restore a saved state; remove segments written after it or by another run."""
         self.num_read, self._range = state["num_read"], state["range"]
-        for number, (file, end) in enumerate(zip(self._all_files, ends.tolist(), strict=True)):
+        for number, (file, end) in enumerate(zip(self._files, ends.tolist(), strict=True)):
             file.restore(*(end if number >= self._range else (0, 0)))
         return self
-
-    @property
-    def _all_files(self) -> list[SegmentFile]:
-        return [*self._bucket_files, *self._forest_files]

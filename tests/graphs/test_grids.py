@@ -219,7 +219,7 @@ def test_memory_of_tiles():
 def test_runs_keep_memory_for_the_next_run_only_if_the_graph_is_in_memory():
     source, keeps = mstflow.grid(np.zeros((64, 64, 64), np.uint8)), []
     edges = source.columns()
-    with memory.using_pool(memory.Pool()) as pool:
+    with mock.patch.object(memory, "_pool", memory.Pool()) as pool:
         for graph in (edges, edges, source, edges, source):
             forest = mstflow.minimum_spanning_forest(graph, backend="numba")
             for _ in range(500):  # a thread may still have to delete its arguments
