@@ -18,12 +18,12 @@ import numpy as np
 from ..errors import OptionError
 
 _PACKAGE = __name__.partition(".")[0]
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+_PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None), type(...))
 #: Attributes of classes that do not determine the results of their methods.
-_DETAILS = ("__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl")
-_SLOTS = (GetSetDescriptorType, MemberDescriptorType)
+_IGNORED_ATTRIBUTES = ("__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl")
+_SLOT_TYPES = (GetSetDescriptorType, MemberDescriptorType)
 #: Attributes with the Python function of a compiled or wrapped one: of Numba and of functools.
-_INNER = ("py_func", "__wrapped__")
+_WRAPPED_ATTRIBUTES = ("py_func", "__wrapped__")
 
 
 def identify(value: Any) -> str:
@@ -45,7 +45,7 @@ class _Description:
         self.known: dict[int, tuple[int, Any]] = {}  # the objects too, so that no id is reused
 
     def of(self, value: Any) -> Any:
-        if type(value) in _PLAIN:
+        if type(value) in _PLAIN_TYPES:
             return type(value).__name__, repr(value)
         if type(value) in (tuple, list):
             return type(value).__name__, *map(self.of, value)
@@ -68,17 +68,17 @@ class _Description:
         if (name := _installed_name(value)) is not None:
             return "installed", name
         if isinstance(value, FunctionType):
-            return "function", *map(self.of, _parts(value))
+            return "function", *map(self.of, _parts_of_function(value))
         if isinstance(value, type):
             return "class", value.__qualname__, self.of(value.__bases__), self.of(_members(value))
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
             return "array", value.dtype.str, value.shape, _digest(np.ascontiguousarray(value).data)
         if isinstance(value, property):
             return "property", self.of(value.fget)
-        for inner in _INNER:
+        for inner in _WRAPPED_ATTRIBUTES:
             if hasattr(type(value), inner) or inner in getattr(value, "__dict__", ()):
                 return inner, self.of(getattr(value, inner))
-        return "object", *map(self.of, _reduced(value))
+        return "object", *map(self.of, _parts_of_pickle(value))
 
 
 def _members(kind: type) -> list[tuple[str, Any]]:
@@ -86,11 +86,11 @@ def _members(kind: type) -> list[tuple[str, Any]]:
     return [
         (name, item)
         for name, item in sorted(vars(kind).items())
-        if name not in _DETAILS and not isinstance(item, _SLOTS)
+        if name not in _IGNORED_ATTRIBUTES and not isinstance(item, _SLOT_TYPES)
     ]
 
 
-def _parts(function: FunctionType) -> Iterator[Any]:
+def _parts_of_function(function: FunctionType) -> Iterator[Any]:
     """Yield everything that determines the result of a function."""
     yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
     yield vars(function)
@@ -115,7 +115,7 @@ def _globals_of(code: CodeType, operation: str = "LOAD_GLOBAL") -> set[str]:
     return names.union(*(_globals_of(each, operation) for each in inner))
 
 
-def _reduced(value: Any) -> Iterable[Any]:
+def _parts_of_pickle(value: Any) -> Iterable[Any]:
     """Return how an object would be pickled: a function, its arguments, and a state."""
     try:
         reduced = value.__reduce_ex__(2)

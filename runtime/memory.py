@@ -38,7 +38,7 @@ class Pool:
     def __init__(self, size: int = 2**32) -> None:
         self.size = size
         self.lock = threading.Lock()
-        self.returned: deque[tuple[int, int]] = deque()
+        self.returned: deque[tuple[int, int]] = deque()  # not in `free` yet; see `collect`
         self.mapping: Any = None
         self.free: list[tuple[int, int]] = []  # start and stop; ascending, never adjacent
         self.leases = 0  # blocks in use

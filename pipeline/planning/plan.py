@@ -18,42 +18,29 @@ from .request import Request
 
 @dataclass(frozen=True)
 class Plan:
-    """The decisions about a run.
-
-    Attributes
-    ----------
-    strategy, algorithm, backend, scheduler : str
-    partitions : int
-    capacity : int
-        Largest number of edges that a task holds.
-    holds_forests : bool
-        Whether each partition is reduced to its forest before rounds run over them.
-    num_light : int
-        Number of light edges that the first scan takes; 0 for all edges.
-    reason : str
-        Why this strategy was chosen.
-    advice : str
-        A suggestion to persist the chunks of Dask or to try a GPU; empty if there is none.
-    memory, least_memory : int or None
-        Bytes that this plan needs, and the smallest bound on memory for which a plan exists. On a
-        cluster both are for one task, otherwise for all tasks that run at once. None if the run
-        loads the whole graph.
-    estimate : Estimate or None
-        Cost of a strategy that streams the graph; None for others, or if it is unknown.
-    """
+    """The decisions about a run."""
 
     strategy: str = "whole"
     partitions: int = 1
+    #: The largest number of edges that a task holds.
     capacity: int = 0
+    #: Why this strategy was chosen.
     reason: str = ""
     scheduler: str = "inline"
     algorithm: str = ""
     backend: str = ""
+    #: Whether each partition is reduced to its forest before rounds run over them.
     holds_forests: bool = False
+    #: The number of light edges that the first scan takes; 0 for all edges.
     num_light: int = 0
+    #: The bytes that this plan needs, and the smallest bound on memory for which a plan exists: of
+    #: one task on a cluster, otherwise of all tasks that run at once. None if the run loads the
+    #: whole graph.
     memory: int | None = None
     least_memory: int | None = None
+    #: The cost of a strategy that streams the graph; None for others, or if it is unknown.
     estimate: Estimate | None = None
+    #: A suggestion to persist the chunks of Dask or to try a GPU; empty if there is none.
     advice: str = ""
 
     def __str__(self) -> str:
@@ -98,16 +85,9 @@ RULES = (
 
 
 def plan(request: Request, rates: Rates | None = None) -> Plan:
-    """Plan a run.
+    """Plan a run; raise an error if options conflict, or if memory is too small.
 
-    Raises
-    ------
-    OptionError
-        If options conflict with each other or with the graph.
-    MemoryBoundError
-        If the bound on memory is too low. The message states the smallest sufficient bound.
-    WorkerError
-        If a task does not fit on the smallest worker.
+    If a bound on memory is too small, the error states the smallest one that is enough.
     """
     rates = rates or Rates()
     _check(request)

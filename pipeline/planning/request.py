@@ -114,7 +114,10 @@ class Request:
 
     @property
     def device_bound(self) -> int | None:
-        """The bound on memory if the device sets it: a forest needs 1.5 times its share there."""
+        """Two thirds of the device's free memory, if this is less than the caller's bound.
+
+        On a device, a forest takes up to 1.5 times the memory of the model.
+        """
         if self.device_memory is None:
             return None
         bound = self.device_memory * 2 // 3

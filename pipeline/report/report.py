@@ -12,45 +12,27 @@ from .tables import Table, as_html, as_text
 
 
 class Round(NamedTuple):
-    """One pass of a loop, or the part of the run before the first loop.
-
-    Attributes
-    ----------
-    number : int
-        0 is the part of the run before the first loop.
-    vertices, edges : int or None
-        Number of vertices and edges at the beginning; None if no stage counts them.
-    seconds : dict of str to float
-        By stage, summed over all partitions and calls.
-    bytes : int
-        Bytes of the arrays that stages read and wrote.
-    """
+    """One pass of a loop, or the part of the run before the first loop, which is round 0."""
 
     number: int
+    #: The numbers of vertices and edges at the beginning; None if no stage counts them.
     vertices: int | None
     edges: int | None
+    #: The seconds of each stage, summed over all partitions and calls.
     seconds: dict[str, float]
+    #: The bytes of the arrays that stages read and wrote.
     bytes: int
 
 
 @dataclass(repr=False)
 class Report:
-    """The report of a run.
+    """The report of a run."""
 
-    Attributes
-    ----------
-    calls : list of StageCall
-        In the order of submission.
-    counts : dict of int to dict of str to int
-        By round, the counts and numbers that stages wrote before the round; see `after`.
-    final : dict of str to int
-        The counts at the end.
-    plan : Plan
-        The decisions made before the run, with the reason.
-    """
-
+    #: The calls of stages, in the order of submission.
     calls: list[StageCall] = field(default_factory=list)
+    #: For each round, the counts and numbers that stages wrote before it; see `after`.
     counts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    #: The counts and numbers at the end.
     final: dict[str, Any] = field(default_factory=dict)
     plan: Plan = field(default_factory=Plan)
 

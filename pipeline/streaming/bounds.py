@@ -27,8 +27,8 @@ class _ModuleBytes(NamedTuple):
     #: Code and kernels that a run loads.
     loaded: int
     #: To compute a forest: per edge, per edge and byte of an index, per vertex, and per vertex and
-    #: byte of an index. Kruskal's algorithm needs a record of 16 bytes and a position for each
-    #: edge; NumPy needs temporary arrays.
+    #: byte of an index. Kruskal's algorithm has a record of 16 bytes and a position for each edge.
+    #: NumPy needs temporary arrays.
     edge: float
     edge_index: float
     vertex: float
@@ -63,8 +63,8 @@ _TILE = 50_000_000
 
 #: Bytes of a sweep for kernels and for memory that the system's allocator keeps.
 _SWEEP = 200_000_000
-#: Bytes of a sweep per edge of a bucket while its forest is computed, beside its columns: a rank of
-#: 64 bits, a copy of an end, a record of 16 bytes, and idle blocks of the pool.
+#: Bytes of a sweep per edge of a bucket while its forest is computed, without its columns: a rank
+#: of 64 bits, a copy of an end, a record of 16 bytes, and idle blocks of the pool.
 _SWEPT_EDGE = 56
 #: Bytes of a sweep per edge of a block that a thread deals, and per tile of the random order.
 _DEALT_EDGE, _TILE_RANK = 64, 40
@@ -131,7 +131,7 @@ class ScanMemory:
     split_every: int
     scheduler: Workers
     backend: str = "numba"
-    #: That of the pipeline; see `Dataflow`.
+    #: The footprint of the pipeline; see `Dataflow`.
     footprint: float = 1.0
     #: Whether it is the memory of a device, which holds no modules.
     on_device: bool = False
@@ -255,7 +255,7 @@ class ScanMemory:
 
     @property
     def _num_forests(self) -> int:
-        """The number of forests in memory for each task while rounds run over all partitions."""
+        """The number of forests for which each task has memory while rounds run over them."""
         if self.scheduler.is_cluster:  # its workers spill forests to disk
             return 1
         return -(-self.partitions // self.tasks)
@@ -320,7 +320,7 @@ class SweepMemory:
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:
-    """Check that a bound on memory holds the segment that is read as a whole, before it is read."""
+    """Check that `memory` bytes are enough for each segment that cannot be read in blocks."""
     for segment in source.segments:
         block = _BLOCK_EDGE * min(sizes().block_edges, segment.edges_at_once)
         needed = _NUMPY.loaded + block + _SEGMENT_EDGE * segment.edges_at_once
