@@ -135,6 +135,6 @@ def _angle(square: Any) -> Any:
 
 def _polynomial(coefficients: tuple[float, ...], t: Any) -> Any:
     value: Any = coefficients[-1]
-    for each in reversed(coefficients[:-1]):
-        value = value * t + each
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * t + coefficient
     return value

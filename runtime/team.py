@@ -69,9 +69,9 @@ class Team:
         begun have ended. A call that no thread has begun runs in this thread, so a call may use the
         same team.
         """
-        own, *others = arguments
+        first, *others = arguments
         if not others or self.size == 1:
-            return [function(*given) for given in (own, *others)]
+            return [function(*given) for given in (first, *others)]
         if self._others is None:
             self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
         tasks: list[Future[Any]] = []
@@ -81,7 +81,9 @@ class Team:
                 tasks += [self._others.submit(function, *other)]
         finally:
             try:
-                results = [function(*own)]  # also if no thread starts: others may wait for its end
+                results = [
+                    function(*first)
+                ]  # also if no thread starts: others may wait for its end
             finally:  # calls may write to the arguments until they end
                 waiting = [task for task in tasks if not task.cancel()]
                 for task in waiting:

@@ -102,12 +102,10 @@ def local_cluster(
     They must start within `start_seconds`, and their files are in `folder`. Tasks fail if there is
     no worker for `no_workers_seconds`; by default, they would wait without end. Dask restarts a
     worker that dies, except if it dies again while it starts.
-
-    Dask's configuration sets these options, because a cluster has no options for its scheduler.
     """
     from distributed import Client, LocalCluster
 
-    options = {
+    options = {  # `LocalCluster` has no options for them
         "temporary-directory": folder,
         "distributed.scheduler.no-workers-timeout": f"{no_workers_seconds}s",
     }
@@ -133,7 +131,8 @@ def local_cluster(
 
 def _close(opened: Any) -> None:
     """Close a client or a cluster. A worker that does not end in time ends with this process."""
-    with contextlib.suppress(Exception):  # of any kind: workers may have died
+    # Workers may have died. An error of any kind must not replace the result of a run.
+    with contextlib.suppress(Exception):
         opened.close(timeout=_CLOSE_SECONDS)
 
 

@@ -45,6 +45,7 @@ class _ModuleBytes(NamedTuple):
 
 _NUMPY = _ModuleBytes(40_000_000, 24, 2, 11, 5, 50, 24, 96, 12)
 _NUMBA = _ModuleBytes(190_000_000, 10, 2, 1.5, 1, 30, 14, 50, 7)
+#: Other array modules; not measured yet.
 _OTHER = _NUMBA._replace(round_edge=24, round_vertex=96, round_result=12)
 #: A graph is dense if it has more edges per vertex.
 _DENSE = 4
@@ -213,19 +214,19 @@ class ScanMemory:
         first = forest = min(capacity, vertices)
         results = 1 if self._is_iterated else self.partitions
         while results > 1:
-            merged = min(self.split_every, results)
-            levels.append((min(most, merged * forest), (merged - 1) * forest))
-            forest, results = min(vertices, merged * forest), -(-results // self.split_every)
+            count = min(self.split_every, results)
+            levels.append((min(most, count * forest), (count - 1) * forest))
+            forest, results = min(vertices, count * forest), -(-results // self.split_every)
         if self.can_rescan and not levels:
             levels.append((first, 0))
-        waiting = sum(edges for _, edges in levels)
+        waiting = sum(forests for _, forests in levels)
         if self._is_iterated:
             waiting = (self._num_forests - 1) * first
         yield min(waiting + capacity, most) * graph.edge_bytes + self._solving_bytes(capacity)
         # Edges of several partitions are concatenated; of those of one, only the ends are copied.
         copy = graph.edge_bytes if self.partitions > 1 else 2 * graph.index_bytes
-        for merged, edges in levels:
-            waiting -= edges
+        for merged, forests in levels:
+            waiting -= forests
             held = min(waiting + merged, most) * graph.edge_bytes
             yield held + merged * copy + self._solving_bytes(merged)
 

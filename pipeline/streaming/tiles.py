@@ -22,6 +22,7 @@ from .threads import in_order
 class JoinedTile(NamedTuple):
     """A tile whose vertices were joined to fragments."""
 
+    #: The places of its vertices in a partition, along each axis.
     box: tuple[slice, ...]
     #: The fragment of each vertex.
     label: NDArray[Any]
