@@ -139,12 +139,12 @@ class EdgeSource:
         return self.segments[0] if len(self.segments) == 1 and not is_changed else None
 
     @property
-    def max_edges_after_tiles(self) -> int | None:
+    def edges_after_tiles(self) -> int | None:
         """An upper bound on the edges that remain when the vertices inside `tiles` are joined.
 
         None if the graph is not a grid with all its edges and weights.
         """
-        return getattr(self.only_segment, "max_edges_after_tiles", None)
+        return getattr(self.only_segment, "edges_after_tiles", None)
 
     @cached_property
     def is_measured(self) -> bool:
@@ -155,7 +155,7 @@ class EdgeSource:
     def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
         """Return the extents of a partition of a grid, a bound on remaining edges, and its tiles.
 
-        See `max_edges_after_tiles`.
+        See `edges_after_tiles`.
         """
         grid: Any = self.segments[0]
         tiles: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)

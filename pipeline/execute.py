@@ -53,6 +53,7 @@ def execute(
     task of this name saves its unfinished work.
     """
     flow.check()
+    scheduler.begin_run()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
     run = _Run(flow, scheduler, backend, split_every, checkpoint, partitions, values)
     run.counts = {name: shared[name] for name in ("num_vertices", "num_edges") if name in shared}

@@ -126,7 +126,7 @@ class Pipeline(Dataflow):
         names = (result,) if isinstance(result, str) else result or self.result
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise OptionError(f"result must be names of fields, not {result!r}")
-        chosen = Alternatives(self._copy(result=tuple(names)), is_own=True)
+        chosen = Alternatives(self._copy(result=tuple(names)), is_custom=True)
         fields, report, _ = run(chosen, graph, Options(**options))
         return Outcome({name: fields[name] for name in names}, report)
 

@@ -38,7 +38,8 @@ METRICS = {
     "haversine": Metric(SQUARES, ANGLE),  # of unit vectors in three dimensions
 }
 
-#: The number of pairs whose distances are entries of one block, if the metric is a function.
+#: The number of pairs for which a function is called once, if it is the metric. It computes all
+#: distances of a block, and those of the pairs are the diagonal.
 _PAIRS = 16
 
 #: The arcsine of x is x + x * t * P(t) / Q(t) for t = x^2 up to 1/4, with these coefficients in
@@ -134,6 +135,6 @@ def _angle(square: Any) -> Any:
 
 def _polynomial(coefficients: tuple[float, ...], t: Any) -> Any:
     value: Any = coefficients[-1]
-    for each in reversed(coefficients[:-1]):
-        value = value * t + each
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * t + coefficient
     return value

@@ -1,4 +1,4 @@
-"""The host: its processors, memory that is left, sizes as text, and defaults of array modules."""
+"""The host: its processors, its free memory, sizes as text, and defaults of array modules."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,10 +16,8 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-from collections.abc import Iterator
-
-#: Where Linux states free memory in kB, and whether mappings are limited.
-_FREE = Path("/proc/meminfo")
+#: The files in which Linux states its free memory in kB, and whether mappings are limited.
+_MEMINFO = Path("/proc/meminfo")
 _OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 
 
@@ -34,7 +33,7 @@ class Resources(Protocol):
     def device_memory(self, enough: int = sys.maxsize) -> int | None:
         """Return the size in bytes of the largest array on the device; None for the host.
 
-        If it is at least `enough` without the idle memory of a pool, that memory does not count:
+        If it is at least `enough` without the idle memory of a pool, idle memory does not count:
         the pool would have to return it, and allocate it again.
         """
         return None
@@ -54,17 +53,16 @@ def available_bytes(root: Path = Path("/")) -> int | None:
     Memory is available if it is free or if the system can free it without swapping. The settings
     of control groups are read below `root`.
     """
-    sizes = []
+    limits = [memory_limit(root)]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     if resource is not None:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        sizes += [limit] if limit != resource.RLIM_INFINITY else []
-    if stated := re.search(r"MemAvailable: *(\d+)", _text(_FREE)):
-        sizes.append(1024 * int(stated[1]))
-    if (limit := memory_limit(root)) < sys.maxsize:
-        sizes.append(limit)
-    return min(sizes, default=None)
+        limits += [limit] if limit != resource.RLIM_INFINITY else []
+    if stated := re.search(r"MemAvailable: *(\d+)", _text(_MEMINFO)):
+        limits.append(1024 * int(stated[1]))
+    least = min(limits)
+    return least if least < sys.maxsize else None
 
 
 def addresses_are_limited() -> bool:
@@ -82,11 +80,11 @@ def processors(root: Path = Path("/")) -> int:
     """
     has_affinity = hasattr(os, "sched_getaffinity")
     count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return min(count, processor_quota(root))
+    return min(count, _processor_quota(root))
 
 
 @functools.cache
-def processor_quota(root: Path = Path("/")) -> int:
+def _processor_quota(root: Path = Path("/")) -> int:
     """Return the processors whose time a container may use, rounded up; large without a quota."""
     quotas = [sys.maxsize]
     for text in _settings(root, "cpu", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"):

@@ -1,4 +1,4 @@
-"""Identities of functions and values: digests of all that decides what they compute."""
+"""Identities of functions and values: digests of everything that determines their results."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import numpy as np
 from ..errors import OptionError
 
 _PACKAGE = __name__.partition(".")[0]
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
-#: Attributes of classes that do not decide what their methods compute.
-_DETAILS = ("__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl")
-_SLOTS = (GetSetDescriptorType, MemberDescriptorType)
+_PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None), type(...))
+#: Attributes of classes that do not determine the results of their methods.
+_IGNORED_ATTRIBUTES = ("__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl")
+_SLOT_TYPES = (GetSetDescriptorType, MemberDescriptorType)
 #: Attributes with the Python function of a compiled or wrapped one: of Numba and of functools.
-_INNER = ("py_func", "__wrapped__")
+_WRAPPED_ATTRIBUTES = ("py_func", "__wrapped__")
 
 
 def identify(value: Any) -> str:
@@ -45,7 +45,7 @@ class _Description:
         self.known: dict[int, tuple[int, Any]] = {}  # the objects too, so that no id is reused
 
     def of(self, value: Any) -> Any:
-        if type(value) in _PLAIN:
+        if type(value) in _PLAIN_TYPES:
             return type(value).__name__, repr(value)
         if type(value) in (tuple, list):
             return type(value).__name__, *map(self.of, value)
@@ -54,7 +54,7 @@ class _Description:
         if type(value) in (set, frozenset):
             return "set", *sorted(repr(self.of(item)) for item in value)
         if isinstance(value, ModuleType):
-            return "module", value.__name__, *map(_source, _own_modules(value))
+            return "module", value.__name__, *map(_source, _caller_modules(value))
         if id(value) in self.known:
             return "known", self.known[id(value)][0]
         self.known[id(value)] = len(self.known), value
@@ -68,37 +68,37 @@ class _Description:
         if (name := _installed_name(value)) is not None:
             return "installed", name
         if isinstance(value, FunctionType):
-            return "function", *map(self.of, _parts(value))
+            return "function", *map(self.of, _parts_of_function(value))
         if isinstance(value, type):
             return "class", value.__qualname__, self.of(value.__bases__), self.of(_members(value))
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
             return "array", value.dtype.str, value.shape, _digest(np.ascontiguousarray(value).data)
         if isinstance(value, property):
             return "property", self.of(value.fget)
-        for inner in _INNER:
+        for inner in _WRAPPED_ATTRIBUTES:
             if hasattr(type(value), inner) or inner in getattr(value, "__dict__", ()):
                 return inner, self.of(getattr(value, inner))
-        return "object", *map(self.of, _reduced(value))
+        return "object", *map(self.of, _parts_of_pickle(value))
 
 
 def _members(kind: type) -> list[tuple[str, Any]]:
-    """Return the attributes that decide what the methods of a class compute."""
+    """Return the attributes that determine the results of the methods of a class."""
     return [
         (name, item)
         for name, item in sorted(vars(kind).items())
-        if name not in _DETAILS and not isinstance(item, _SLOTS)
+        if name not in _IGNORED_ATTRIBUTES and not isinstance(item, _SLOT_TYPES)
     ]
 
 
-def _parts(function: FunctionType) -> Iterator[Any]:
-    """Yield all that decides what a function computes."""
+def _parts_of_function(function: FunctionType) -> Iterator[Any]:
+    """Yield everything that determines the result of a function."""
     yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
     yield vars(function)
     yield [_content(cell) for cell in function.__closure__ or ()]
     known = function.__globals__
     yield {name: known[name] for name in sorted(_globals_of(function.__code__)) if name in known}
     imported = map(sys.modules.get, sorted(_globals_of(function.__code__, "IMPORT_NAME")))
-    yield [module for module in imported if module is not None and _is_own(module)]
+    yield [module for module in imported if module is not None and _is_callers(module)]
 
 
 def _content(cell: Any) -> Any:
@@ -115,7 +115,7 @@ def _globals_of(code: CodeType, operation: str = "LOAD_GLOBAL") -> set[str]:
     return names.union(*(_globals_of(each, operation) for each in inner))
 
 
-def _reduced(value: Any) -> Iterable[Any]:
+def _parts_of_pickle(value: Any) -> Iterable[Any]:
     """Return how an object would be pickled: a function, its arguments, and a state."""
     try:
         reduced = value.__reduce_ex__(2)
@@ -134,7 +134,7 @@ def _installed_name(value: Any) -> str | None:
     module, name = (getattr(value, part, None) for part in ("__module__", "__qualname__"))
     if not isinstance(module, str) or not isinstance(name, str) or module not in sys.modules:
         return None
-    if _is_own(sys.modules[module]):
+    if _is_callers(sys.modules[module]):
         return None
     try:
         found = functools.reduce(getattr, name.split("."), sys.modules[module])
@@ -143,7 +143,7 @@ def _installed_name(value: Any) -> str | None:
     return f"{module}.{name}" if found is value else None
 
 
-def _is_own(module: ModuleType) -> bool:
+def _is_callers(module: ModuleType) -> bool:
     """Return whether a module is the caller's: not installed, and not of Python or mstflow."""
     root, path = module.__name__.partition(".")[0], getattr(module, "__file__", None)
     if root == _PACKAGE:
@@ -156,11 +156,11 @@ def _is_own(module: ModuleType) -> bool:
     return not is_package and set(folders).isdisjoint(parents)
 
 
-def _own_modules(module: ModuleType) -> list[ModuleType]:
-    """Return those of a module, and of all modules that it uses in turn, that are the caller's."""
+def _caller_modules(module: ModuleType) -> list[ModuleType]:
+    """Return the caller's modules among a module and all modules that it uses in turn."""
     found, unseen = {}, [module]
     while unseen:
-        if (here := unseen.pop()).__name__ in found or not _is_own(here):
+        if (here := unseen.pop()).__name__ in found or not _is_callers(here):
             continue
         found[here.__name__] = here
         for value in list(vars(here).values()):

@@ -1,7 +1,7 @@
-"""A pool that reuses the memory of freed arrays: the first write to a page takes long.
+"""A pool that reuses the memory of freed arrays, because the first write to a page takes long.
 
-The pool is one range of addresses, where an array gets the lowest place at which it fits. Small
-arrays, and those that do not fit, come from NumPy.
+The pool is one range of addresses. An array gets the lowest free addresses that are large enough;
+small arrays, and arrays that do not fit, come from NumPy.
 
 The first run of a process returns all memory to the system. Later runs only offer it: the next run
 reuses the pages that the system has not taken, and tools show them as memory of this process.
@@ -24,7 +24,8 @@ from numpy.typing import DTypeLike, NDArray
 from .host import addresses_are_limited
 from .sizes import sizes
 
-#: Blocks are whole huge pages: a first write to 4 kB takes as long as one to 50 kB of a huge page.
+#: Blocks are whole huge pages: writing to 4 kB of new memory takes as long as writing to 50 kB of a
+#: new huge page.
 PAGE = 2**21
 
 
@@ -37,17 +38,18 @@ class Pool:
     def __init__(self, size: int = 2**32) -> None:
         self.size = size
         self.lock = threading.Lock()
-        self.returned: deque[tuple[int, int]] = deque()
+        self.returned: deque[tuple[int, int]] = deque()  # not in `free` yet; see `collect`
         self.mapping: Any = None
         self.free: list[tuple[int, int]] = []  # start and stop; ascending, never adjacent
-        self.leases = self.keepers = self.runs = 0
+        self.leases = 0  # blocks in use
+        self.open_runs = self.num_runs = 0
         self.reuses = False  # whether the pages of free blocks stay between runs
 
     def take(self, size: int) -> _Lease | None:
         """Return a block at the lowest address; None if there is none of this size."""
         lease = None
         with self.lock:
-            self._take_back()
+            self._free_returned()
             if self.mapping is None:
                 self.mapping, self.free = _mapped(self.size)
             for place, (start, stop) in enumerate(self.free):
@@ -56,29 +58,41 @@ class Pool:
                     self.leases += 1
                     lease = _Lease(self, self.mapping, start, start + size)
                     break
-        self.settle()
+        self.collect()
         return lease
 
-    def keep(self, runs: int, for_next: bool) -> None:
-        """Begin (1) or end (-1) a run. The end of the outermost one gives pages to the system."""
+    @contextlib.contextmanager
+    def keeping_blocks(self, for_next: bool = True) -> Iterator[None]:
+        """Return a context of a run, in which free blocks keep their pages.
+
+        At the end of the outermost run, the pages are returned to the system. With `for_next`, they
+        are only offered, so that the next run may reuse them.
+        """
         with self.lock:
-            self._take_back()
-            if runs > 0 and not self.keepers:
-                self.runs += 1
-                self.reuses = for_next and self.runs > 1 and hasattr(mmap, "MADV_FREE")
-            self.keepers += runs
-            if not self.keepers:
-                self._let_go(self.free)
-        self.settle()
+            self._free_returned()
+            if not self.open_runs:
+                self.num_runs += 1
+                self.reuses = for_next and self.num_runs > 1 and hasattr(mmap, "MADV_FREE")
+            self.open_runs += 1
+        self.collect()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._free_returned()
+                self.open_runs -= 1
+                if not self.open_runs:
+                    self._give_to_system(self.free)
+            self.collect()
 
     def trim(self) -> None:
         """Give the pages of all free blocks to the system."""
         with self.lock:
-            self._take_back()
-            self._let_go(self.free)
-        self.settle()
+            self._free_returned()
+            self._give_to_system(self.free)
+        self.collect()
 
-    def settle(self) -> None:
+    def collect(self) -> None:
         """Free the returned blocks, unless the lock is held: then its holder frees them.
 
         The holder may be this thread: the garbage collector returns blocks at any time. Only `with`
@@ -86,18 +100,18 @@ class Pool:
         """
         while self.returned and not self.lock.locked():
             with self.lock:
-                self._take_back()
+                self._free_returned()
 
-    def _take_back(self) -> None:
+    def _free_returned(self) -> None:
         while self.returned:
             block = self.returned.popleft()
             self.leases -= 1
             self.free = _joined([*self.free, block])
-            if not self.keepers:
-                self._let_go([block])
+            if not self.open_runs:
+                self._give_to_system([block])
 
-    def _let_go(self, blocks: list[tuple[int, int]]) -> None:
-        """Offer pages to the system, or return them; with the range, if nothing is in use."""
+    def _give_to_system(self, blocks: list[tuple[int, int]]) -> None:
+        """Offer or return the pages of blocks; unmap the whole range if nothing needs it."""
         for start, stop in blocks:
             advice = mmap.MADV_FREE if self.reuses else mmap.MADV_DONTNEED
             with contextlib.suppress(OSError):
@@ -116,7 +130,7 @@ class _Lease:
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         if not is_ending():  # at exit, globals may be gone
             self._pool.returned.append(self._block)
-            self._pool.settle()
+            self._pool.collect()
 
 
 def _joined(blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -131,7 +145,7 @@ def _joined(blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _mapped(size: int) -> tuple[Any, list[tuple[int, int]]]:
-    """Map a range; without a free block where it would count as memory, or is not available."""
+    """Map a range, and return it with its free block; nothing if the system limits addresses."""
     if not hasattr(mmap, "MADV_DONTNEED") or addresses_are_limited():
         return None, []
     try:
@@ -156,17 +170,6 @@ def pool() -> Pool:
     return _pool
 
 
-@contextlib.contextmanager
-def using_pool(other: Pool) -> Iterator[Pool]:
-    """Return a context in which all threads use another pool, such as an empty one in a test."""
-    global _pool
-    before, _pool = _pool, other
-    try:
-        yield other
-    finally:
-        _pool = before
-
-
 def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised one-dimensional array, from the pool if it is large."""
     dtype = np.dtype(dtype)
@@ -175,14 +178,6 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     return np.empty(length, dtype) if lease is None else np.asarray(lease)[:size].view(dtype)
 
 
-@contextlib.contextmanager
-def keeping_blocks(for_next: bool = True) -> Iterator[None]:
-    """Return a context in which free blocks keep their pages: a run, if it is the outermost.
-
-    At its end, they are returned to the system, or offered to it and stay `for_next` run.
-    """
-    _pool.keep(1, for_next)
-    try:
-        yield
-    finally:
-        _pool.keep(-1, for_next)
+def keeping_blocks(for_next: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Return `Pool.keeping_blocks` of the pool of this process."""
+    return _pool.keeping_blocks(for_next)

@@ -12,19 +12,17 @@ import platform
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 try:
     import fcntl
 except ModuleNotFoundError:  # Windows: folders of killed runs are not removed
     fcntl = None  # type: ignore[assignment]
-
-from collections.abc import Iterable, Iterator
-
-from numpy.typing import DTypeLike, NDArray
 
 _LOCK = "lock"
 
@@ -32,7 +30,7 @@ _LOCK = "lock"
 @contextlib.contextmanager
 def scratch_folder(parent: str | None) -> Iterator[str]:
     """Yield a new folder in `parent` (the system's folder if None), and remove it at the end."""
-    # Hosts may share the parent but not see each other's locks. Each removes only its own folders.
+    # Hosts may share the parent but not see each other's locks, so a host removes only its folders.
     prefix = f"mstflow-{re.sub(r'[^A-Za-z0-9]', '_', platform.node())}-"
     _remove_abandoned(Path(parent or tempfile.gettempdir()), prefix)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
@@ -65,7 +63,7 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
 
 
 class _ScratchMap(mmap.mmap):
-    """The memory map of a file that only this map uses."""
+    """The memory map of a file without a name; see `mapped`."""
 
 
 def mapped(

@@ -1,6 +1,6 @@
 """The sizes at which the code changes its method. They affect the speed, never a result.
 
-Measure a size in turns with its default, in one process::
+To measure a size, alternate it with its default in one process::
 
     with tuned(run=2**13):
         mstflow.minimum_spanning_forest(graph)
@@ -27,47 +27,47 @@ class Sizes:
 
     #: Edges of a graph, from which "auto" uses kernels that this process has used before.
     kernels_used_from: int = 30_000
-    #: Edges of all graphs so far, from which "auto" loads kernels in the cache (this takes as long
-    #: as NumPy takes for these edges, a second), and compiles kernels (ten seconds).
+    #: Edges of all graphs so far, from which "auto" loads kernels from the cache (a second, in
+    #: which NumPy solves this number of edges), and compiles kernels (ten seconds).
     kernels_loaded_from: int = 4_000_000
     kernels_compiled_from: int = 30_000_000
-    #: Edges up to which the calls of a pipeline's stages take longer than their work, so the fewest
-    #: stages are the fastest.
+    #: Edges up to which calling the stages of a pipeline takes longer than their work. The pipeline
+    #: with the fewest stages is then the fastest.
     few: int = 2**12
-    #: Edges that take as long as the calls of functions on a small graph.
+    #: Edges that take as long as all calls of functions of a run on a small graph.
     calls: int = 2_500
-    #: Edges. A GPU solves a graph in host memory faster than 16 threads do.
+    #: Edges from which a GPU solves a graph in host memory faster than 16 threads do.
     device_from: int = 2**18
-    #: Bytes of a GPU's memory that an edge takes at most.
+    #: The largest number of bytes of a GPU's memory for an edge.
     device_bytes: int = 72
     #: Edges that a thread reads at once. They fit in the cache while they are filtered or dealt.
     block_edges: int = 2**19
-    #: A thread gets at least this many, because waking it takes as long.
+    #: The smallest share of a thread: waking a thread takes as long as processing this share.
     smallest_share: int = 2**16
-    #: Bytes. Smaller arrays come from NumPy's allocator, which also reuses memory.
+    #: Bytes from which arrays come from the pool. NumPy's allocator also reuses smaller arrays.
     smallest_block: int = 2**20
-    #: Arrays are filled, copied and compared by threads, in memory of the pool.
+    #: Elements from which threads fill, copy and compare arrays in memory of the pool.
     filled_together: int = 2**19
-    #: Keys are sorted by threads. Sorting fewer, they would mostly move records between caches.
+    #: Keys from which threads sort. With fewer keys, they would mostly move records between caches.
     sorted_together: int = 2**20
-    #: Threads. Fewer of them leave the joins to one thread, which needs no atomic operations and
-    #: half the memory for each node.
+    #: Threads from which all join pairs. Otherwise one thread joins, which needs no atomic
+    #: operations and half the memory for each node.
     joined_together: int = 4
     #: Pairs of a run, which fit in a cache. A larger bucket is a run of its own.
     run: int = 2**12
-    #: Pairs. If a run is longer than this and a quarter of a thread's share, all pairs are sorted
-    #: at once: the buffer of each thread has the length of the longest run.
+    #: Pairs. If a run is longer than this and than a quarter of a thread's share, all pairs are
+    #: sorted at once: the buffer of each thread has the length of the longest run.
     longest_run: int = 2**17
-    #: Labels, from which a bit for each is worth computing because they do not fit in a cache.
+    #: Labels from which computing a bit for each saves time, because they do not fit in a cache.
     summarised_labels: int = 2**17
-    #: Bytes that a thread copies to a GPU at once. CuPy never frees pinned buffers, so they should
-    #: be small. Also, one buffer can be filled while others are copied.
+    #: Bytes that a thread copies to a GPU at once, by a buffer in pinned memory. CuPy never frees
+    #: these buffers, so they should be small. One is filled while others are copied.
     copied_to_device: int = 2**23
-    #: Vertices, a power of two: those with consecutive ids stay together in the order of a sweep.
+    #: Vertices with consecutive ids that stay together in the order of a sweep; a power of two.
     tile: int = 2**10
-    #: Bytes of the labels at a threshold, up to which they stay in memory while a table is written.
+    #: Bytes up to which the labels at a threshold stay in memory while a table is written.
     labels_in_memory: int = 2**23
-    #: Edges per point whose solution takes as long as the tree of the points.
+    #: The number of edges per point that take as long to solve as the tree of the points.
     edges_per_point: int = 800
     #: Points of a range, which a thread processes before it takes the next one. The points of a
     #: subtree of this size fit in the cache while it is built.

@@ -1,4 +1,4 @@
-"""Teams of threads that divide the range of one call into equal shares."""
+"""Teams of threads that divide a range into equal shares."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Team:
         """
         shares = self.shares(length, per_place)
         if len(shares) == 1:
-            return [function(0, length, *_of_share(0, arguments))]
+            return [function(0, length, *_arguments_of(0, arguments))]
         return self.call(
-            function, [(*share, *_of_share(i, arguments)) for i, share in enumerate(shares)]
+            function, [(*share, *_arguments_of(i, arguments)) for i, share in enumerate(shares)]
         )
 
     def run(self, function: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
         """Call a function `count` times concurrently; arguments of type `Each` differ."""
-        return self.call(function, [_of_share(i, arguments) for i in range(count)])
+        return self.call(function, [_arguments_of(i, arguments) for i in range(count)])
 
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Call `function` on all tuples of arguments concurrently; return the results in order.
@@ -69,9 +69,9 @@ class Team:
         begun have ended. A call that no thread has begun runs in this thread, so a call may use the
         same team.
         """
-        own, *others = arguments
+        first, *others = arguments
         if not others or self.size == 1:
-            return [function(*given) for given in (own, *others)]
+            return [function(*given) for given in (first, *others)]
         if self._others is None:
             self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
         tasks: list[Future[Any]] = []
@@ -81,7 +81,9 @@ class Team:
                 tasks += [self._others.submit(function, *other)]
         finally:
             try:
-                results = [function(*own)]  # also if no thread starts: others may wait for its end
+                results = [
+                    function(*first)
+                ]  # also if no thread starts: others may wait for its end
             finally:  # calls may write to the arguments until they end
                 waiting = [task for task in tasks if not task.cancel()]
                 for task in waiting:
@@ -99,10 +101,10 @@ def divide(length: int, count: int) -> list[tuple[int, int]]:
     return [(length * i // count, length * (i + 1) // count) for i in range(count)]
 
 
-def _of_share(place: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments of one call."""
+def _arguments_of(call: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of the call with this number."""
     return tuple(
-        argument.values[place] if type(argument) is Each else argument for argument in arguments
+        argument.values[call] if type(argument) is Each else argument for argument in arguments
     )
 
 
@@ -112,13 +114,12 @@ def team(size: int) -> Team:
     return Team(size)
 
 
-#: The number of threads that `survey`, `copied` and `in_shares` use; see `sharing`.
 _sharing = ContextVar("sharing", default=1)
 
 
 @contextmanager
 def sharing(threads: int) -> Iterator[None]:
-    """Return a context in which these functions use this number of threads instead of one."""
+    """Return a context in which `survey`, `copied` and `in_shares` use this number of threads."""
     token = _sharing.set(threads)
     try:
         yield

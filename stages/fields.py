@@ -154,6 +154,10 @@ def _is_instance(record: type, value: Any) -> bool:
     return isinstance(value, record)
 
 
+def _has(attribute: str, value: Any) -> bool:
+    return hasattr(value, attribute)
+
+
 def _is_edges(value: Any) -> bool:
     # "i" and "u" are the kinds of the dtypes of u, v, key and edge_id.
     is_record = isinstance(value, Edges) and all(map(_is_array, "iiui", value))
@@ -179,7 +183,13 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "limit": partial(_is_number, int),
     "number": partial(_is_number, int | float),
     "number of at least 0": lambda value: _is_number(int | float, value) and value >= 0,
-    "dtype": lambda value: hasattr(value, "itemsize"),
+    "dtype": partial(_has, "itemsize"),
+    # Stages do not import the classes of the objects that read a graph: a method identifies them.
+    "source": partial(_has, "blocks"),
+    "scanner": partial(_has, "scan"),
+    "tile joiner": partial(_has, "join"),
+    "sweeper": partial(_has, "deal"),
+    "buckets": partial(_has, "move"),
 }
 
 
@@ -192,8 +202,9 @@ class Field:
     Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
     of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
     "candidates", "cut", "points", "tree", "neighbors", "copies" and "weight order". "levels" is a
-    tuple of arrays, and "dtype" the dtype of an array. "any" is a value of any kind. An `optional`
-    field may be None.
+    tuple of arrays, and "dtype" the dtype of an array. "source", "scanner", "tile joiner" and
+    "sweeper" are objects that read a graph, and "buckets" are edges on disk. "any" is a value of
+    any kind. An `optional` field may be None.
     """
 
     axis: str
@@ -264,17 +275,13 @@ Limit = Annotated[int, Field("", "limit")]
 #: The labels of successive contractions.
 Levels = Annotated[Any, Field("", "levels")]
 DType = Annotated[Any, Field("", "dtype")]
-
-# Objects by which the stages of strategies read a graph. Their classes are in folders that stages
-# do not import.
-
 #: A partition of a graph, read in blocks: `graphs.source.EdgeSource`.
-Source = Any
+Source = Annotated[Any, Field("", "source")]
 #: Scans partitions: `pipeline.streaming.scan.Scanner`.
-Scanner = Any
+Scanner = Annotated[Any, Field("", "scanner")]
 #: Joins the vertices of tiles: `pipeline.streaming.tiles.TileJoiner`.
-TileJoiner = Any
+TileJoiner = Annotated[Any, Field("", "tile joiner")]
 #: Writes a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
-Sweeper = Any
+Sweeper = Annotated[Any, Field("", "sweeper")]
 #: Buckets of edges on disk: `pipeline.streaming.sweep.Buckets`.
-Buckets = Any
+Buckets = Annotated[Any, Field("", "buckets")]

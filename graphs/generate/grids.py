@@ -178,7 +178,7 @@ class GridSegment(Range):
         return extents, most, tiles
 
     @property
-    def max_edges_after_tiles(self) -> int | None:
+    def edges_after_tiles(self) -> int | None:
         """The bound that `tiles` returns; None if the range does not include all edges."""
         return most_left(self.shape, self.offsets) if self.num_edges == self.end else None
 

@@ -59,7 +59,7 @@ def algorithm(name: str) -> Pipeline:
 def alternatives(chosen: str | Pipeline) -> Alternatives:
     """Return the pipelines among which a plan chooses, for a value of the option `algorithm`."""
     if isinstance(chosen, Pipeline):
-        return Alternatives(chosen, is_own=True)
+        return Alternatives(chosen, is_custom=True)
     if chosen == "auto":
         return Alternatives(
             algorithm(DEFAULT),

@@ -16,13 +16,13 @@ from weakref import WeakKeyDictionary
 
 from ...errors import OptionError
 from ...stages import Stage, edges, fragments
-from ...stages.fields import ANYTHING, COLUMNS, Field
+from ...stages.fields import COLUMNS, Field
 from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
 from ..steps import Loop, Step, needed_before
 
 _COUNT = FieldState(Field("", "count"))
-_SOURCE = FieldState(ANYTHING, in_partitions=True)
+_SOURCE = FieldState(Field("", "source"), in_partitions=True)
 
 #: The initial fields of every pipeline and every strategy.
 COMMON_FIELDS = {
@@ -37,7 +37,9 @@ _STRATEGY_FIELDS = {
     "weight_dtype": FieldState(Field("", "dtype")),
     "unsigned": FieldState(Field("", "verdict")),
     "first_edge": _COUNT,  # the id of the first edge of the graph
-    **dict.fromkeys(("scanner", "tile_joiner", "sweeper"), FieldState(ANYTHING)),
+    "scanner": FieldState(Field("", "scanner")),
+    "tile_joiner": FieldState(Field("", "tile joiner")),
+    "sweeper": FieldState(Field("", "sweeper")),
 }
 
 #: The stages that compute keys from the weights of `columns`, and write `edges`.
@@ -118,7 +120,7 @@ _SWEEP = Dataflow(
         sweep.join_range,
         sweep.read_forest,
     ),
-    {"source": FieldState(ANYTHING), **_STRATEGY_FIELDS},  # the graph is not split
+    {"source": FieldState(_SOURCE.field), **_STRATEGY_FIELDS},  # the graph is not split
     ("forest",),
     "write the edges to buckets on disk, and remove one range of vertices after another",
     {},

@@ -20,10 +20,10 @@ class Alternatives(NamedTuple):
 
     pipeline: Dataflow
     #: Whether the caller defined it: it may not find the minimum forest.
-    is_own: bool = False
-    #: Replaces it in memory on NumPy.
+    is_custom: bool = False
+    #: Replaces `pipeline` on NumPy if the edges are in memory.
     on_numpy: Dataflow | None = None
-    #: Replaces that for few edges; see `Sizes.few`.
+    #: Replaces `on_numpy` for few edges; see `Sizes.few`.
     few: Dataflow | None = None
     #: Chooses the pipeline for the points of `mstflow.points`.
     on_points: Callable[[Any], Dataflow] | None = None
@@ -48,7 +48,7 @@ class Alternatives(NamedTuple):
     @property
     def finds_forest(self) -> bool:
         """Whether the run finds the minimum forest and nothing else."""
-        return not (self.is_own or self.gives_fields)
+        return not (self.is_custom or self.gives_fields)
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,13 @@ class Request:
 
     @property
     def partitions(self) -> int:
-        """The number of partitions, unless the strategy has only one."""
-        options, graph = self.options, self.graph
-        count = options.partitions
+        """The number of partitions, for a strategy that may have several."""
+        count = self.options.partitions
         if count is None:
-            known = STRATEGIES.get(options.strategy)
-            is_single = known is not None and known.is_single
-            count = 1 if is_single else graph.num_chunks or self.scheduler.workers
-        return max(1, min(count, graph.num_edges))
+            requested = STRATEGIES.get(self.options.strategy)
+            is_single = requested is not None and requested.is_single
+            count = 1 if is_single else self.graph.num_chunks or self.scheduler.workers
+        return max(1, min(count, self.graph.num_edges))
 
     @property
     def is_split(self) -> bool:
@@ -115,14 +114,18 @@ class Request:
 
     @property
     def device_bound(self) -> int | None:
-        """The bound on memory if the device sets it: a forest needs 1.5 times its share there."""
-        own = self.options.bound
-        bound = None if self.device_memory is None else self.device_memory * 2 // 3
-        return bound if bound is None or own is None or bound < own else None
+        """Two thirds of the device's free memory, if this is less than the caller's bound.
+
+        On a device, a forest takes up to 1.5 times the memory of the model.
+        """
+        if self.device_memory is None:
+            return None
+        bound = self.device_memory * 2 // 3
+        return bound if self.options.bound is None or bound < self.options.bound else None
 
     @property
     def bound(self) -> tuple[int | None, str]:
-        """The bound on memory, and the words for its source in errors."""
+        """The bound on memory, and the words that errors put before it."""
         if self.device_bound is not None:
             return self.device_bound, "two thirds of the GPU's free memory: "
         return self.options.bound, "memory="
@@ -130,9 +133,9 @@ class Request:
     @property
     def suits_tiles(self) -> bool:
         """Whether the graph is a grid, and memory and options allow the strategy "tiles"."""
-        if self.graph.max_edges_after_tiles is None or self.alternatives.is_own:
+        if self.graph.edges_after_tiles is None or self.alternatives.is_custom:
             return False
-        bound = self.scheduler.usual_memory if self.options.bound is None else self.options.bound
+        bound = self.scheduler.default_memory if self.options.bound is None else self.options.bound
         has_room = bound is None or self.tiles_memory <= bound
         return has_room and self.device_memory is None and self.options.checkpoint is None
 
@@ -143,12 +146,12 @@ class Request:
         return self.alternatives.finds_forest and is_single and not self.graph.is_read_once
 
     @property
-    def exceeds_scans(self) -> bool:
-        """Whether a sweep needs less memory than scans, and only a sweep may fit in the bound."""
+    def needs_sweep(self) -> bool:
+        """Whether the bound is too small for scans, and a sweep needs less memory."""
         if self.options.bound is None or not self.may_sweep:
             return False
         least = self.scans("two-scan").least_memory
-        return max(self.options.bound, self.sweep.least_memory) < least
+        return self.options.bound < least and self.sweep.least_memory < least
 
     @property
     def exceeds_device(self) -> bool:

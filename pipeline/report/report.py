@@ -12,45 +12,27 @@ from .tables import Table, as_html, as_text
 
 
 class Round(NamedTuple):
-    """One pass of a loop, or the part of the run before the first loop.
-
-    Attributes
-    ----------
-    number : int
-        0 is the part of the run before the first loop.
-    vertices, edges : int or None
-        Number of vertices and edges at the beginning; None if no stage counts them.
-    seconds : dict of str to float
-        By stage, summed over all partitions and calls.
-    bytes : int
-        Bytes of the arrays that stages read and wrote.
-    """
+    """One pass of a loop, or the part of the run before the first loop, which is round 0."""
 
     number: int
+    #: The numbers of vertices and edges at the beginning; None if no stage counts them.
     vertices: int | None
     edges: int | None
+    #: The seconds of each stage, summed over all partitions and calls.
     seconds: dict[str, float]
+    #: The bytes of the arrays that stages read and wrote.
     bytes: int
 
 
 @dataclass(repr=False)
 class Report:
-    """The report of a run.
+    """The report of a run."""
 
-    Attributes
-    ----------
-    calls : list of StageCall
-        In the order of submission.
-    counts : dict of int to dict of str to int
-        By round, the counts and numbers that stages wrote before the round; see `after`.
-    final : dict of str to int
-        The counts at the end.
-    plan : Plan
-        The decisions made before the run, with the reason.
-    """
-
+    #: The calls of stages, in the order of submission.
     calls: list[StageCall] = field(default_factory=list)
+    #: For each round, the counts and numbers that stages wrote before it; see `after`.
     counts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    #: The counts and numbers at the end.
     final: dict[str, Any] = field(default_factory=dict)
     plan: Plan = field(default_factory=Plan)
 
@@ -106,23 +88,23 @@ class Report:
             Table(("stage", "ms"), stages, _shares(seconds.values())),
         ]
         if self.final:
-            totals = [(name, _shown(count)) for name, count in self.final.items()]
+            totals = [(name, _count_text(count)) for name, count in self.final.items()]
             tables.append(Table(("at the end", "count"), totals, []))
         return tables
 
     def _table_of_rounds(self) -> Table:
-        """Return the table of the rounds; other counts have a column if they vary."""
+        """Return the table of the rounds, with a column for each other count that varies."""
         rounds = self.rounds
-        spent = [sum(row.seconds.values()) for row in rounds]
+        seconds = [sum(row.seconds.values()) for row in rounds]
         after = [self.after(row.number) for row in rounds]
         others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
         varying = [name for name in others if len({counts.get(name) for counts in after}) > 1]
         lines = []
-        for row, took, found in zip(rounds, spent, after, strict=True):
+        for row, took, found in zip(rounds, seconds, after, strict=True):
             counts = (row.vertices, row.edges, *(found.get(name) for name in varying))
             costs = f"{row.bytes / 1e6:,.1f}", f"{took * 1e3:,.1f}"
-            lines.append((str(row.number), *map(_shown, counts), *costs))
-        return Table(("round", "vertices", "edges", *varying, "MB", "ms"), lines, _shares(spent))
+            lines.append((str(row.number), *map(_count_text, counts), *costs))
+        return Table(("round", "vertices", "edges", *varying, "MB", "ms"), lines, _shares(seconds))
 
     def __repr__(self) -> str:
         return as_text(self._heading, self._tables())
@@ -144,11 +126,11 @@ def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:
     return total
 
 
-def _shares(spent: Collection[float]) -> list[float]:
+def _shares(seconds: Collection[float]) -> list[float]:
     """Return each of several times as a share of their sum."""
-    whole = sum(spent) or 1.0
-    return [took / whole for took in spent]
+    total = sum(seconds) or 1.0
+    return [took / total for took in seconds]
 
 
-def _shown(count: int | None) -> str:
+def _count_text(count: int | None) -> str:
     return "" if count is None else f"{count:,}"

@@ -17,7 +17,7 @@ _BAR = (
 
 
 class Table(NamedTuple):
-    """A head, rows of a name and figures, and optionally the share of each row."""
+    """A head, rows, and the share of each row; `shares` is empty for a table without shares."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -48,7 +48,7 @@ def as_html(caption: str, tables: Sequence[Table]) -> str:
 
 
 def _lines(table: Table) -> Iterator[tuple[str, ...]]:
-    """Yield the head and the rows; the last column has the shares, if there are any."""
+    """Yield the head and the rows, with a last column for the shares if there are any."""
     yield (*table.head, "%") if table.shares else table.head
     for place, row in enumerate(table.rows):
         yield (*row, f"{100 * table.shares[place]:.0f}") if table.shares else row

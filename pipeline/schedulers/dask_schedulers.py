@@ -22,9 +22,9 @@ from ..report.records import Note, StageCall, Work
 from .scheduler import Done, Scheduler, this_worker
 
 #: Seconds between two checks for finished tasks while progress is reported.
-_PAUSE = 0.1
-#: Number of tasks whose notes share a topic. A Dask scheduler keeps 1000 events of each topic.
-_TOPIC_TASKS = 500
+_CHECK_SECONDS = 0.1
+#: The number of tasks whose notes share a topic. A Dask scheduler keeps 1000 events of each topic.
+_TASKS_PER_TOPIC = 500
 
 
 class LocalDask(Scheduler):
@@ -36,15 +36,21 @@ class LocalDask(Scheduler):
     def __init__(self, name: str, workers: int) -> None:
         super().__init__(name, workers, eager=False)
         self._pending: weakref.WeakSet[_Handle] = weakref.WeakSet()
-        self._token = uuid.uuid4().hex[:8]
+        self.begin_run()
+
+    def begin_run(self) -> None:
+        """Begin a run whose tasks have new keys."""
+        super().begin_run()
+        self._token = _new_token()
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Add a task to the graph."""
-        task = dask.delayed(computing_here(_unheard(function)), pure=False, traverse=False)
+        silent = computing_here(_without_progress(function))
+        task = dask.delayed(silent, pure=False, traverse=False)
         arguments = [handle.result for handle in handles]
-        added = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
-        self._pending.add(added)
-        return added
+        handle = _Handle(task(*arguments, dask_key_name=f"{key}-{self._token}"))
+        self._pending.add(handle)
+        return handle
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Compute the collected tasks."""
@@ -53,20 +59,21 @@ class LocalDask(Scheduler):
         if done is not None:
             keys = {handle.result.key for handle in pending}  # the graph also has earlier results
 
-            def finished(key: str, *_: Any) -> None:
+            def after_task(key: str, *_: Any) -> None:
                 if key in keys:
-                    done(_name(key))
+                    done(_stage_of(key))
 
-            options["callbacks"] = [(None, None, None, finished, None)]
+            options["callbacks"] = [(None, None, None, after_task, None)]
         computed = dask.persist(*(handle.result for handle in pending), **options)
         for handle, result in zip(pending, computed, strict=True):
             handle.result = result
         self._pending.clear()
-        return list(dask.compute(*(each.result for each in handles), scheduler="synchronous"))
+        results = [handle.result for handle in handles]
+        return list(dask.compute(*results, scheduler="synchronous"))
 
 
-def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function without progress reports: those of parallel tasks have no order."""
+def _without_progress(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that reports no progress: reports of parallel tasks have no order."""
 
     def call(*arguments: Any) -> Any:  # not a partial, in which Dask would look for collections
         with set_listener(False):
@@ -77,20 +84,20 @@ def _unheard(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(eq=False)
 class _Handle:
-    """A result, as Dask's delayed object or future.
+    """A wrapper of Dask's delayed object or future, to which weak references are safe.
 
-    Weak references must be to handles. A weak reference to a future can return one that another
-    thread is deleting, after its result was released.
+    A weak reference to a future can return one that another thread is deleting, after its result
+    was released.
     """
 
     result: Any
 
 
 class Cluster(Scheduler):
-    """The workers that a `distributed.Client` is connected to.
+    """The workers of a `distributed.Client`.
 
-    They get the caller's arrays from files in `folder`, or from Dask if they cannot all read it:
-    then this is a cluster, not processes of this machine.
+    If they are processes of this machine, they read the caller's arrays from files in `folder`.
+    Without a folder they are a cluster, and Dask sends the arrays.
     """
 
     is_remote = True
@@ -100,39 +107,38 @@ class Cluster(Scheduler):
     ) -> None:
         super().__init__(name, 1, task_threads, is_cluster=folder is None, eager=False)
         self._client, self.input_folder = client, folder
-        self._token = uuid.uuid4().hex[:8]  # makes the keys of runs on one cluster distinct
-        self.note = partial(_log, self._token)
-        self._submitted = self._taken = 0
         self._pending: dict[str, weakref.ref[_Handle]] = {}
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self.begin_run()
         if not client.nthreads():  # an adaptive cluster starts a worker when there is a task
             self.gather([self.submit(int, key="wait_for_workers")])
-        self.workers, self.worker_memory = (
-            sum(client.nthreads().values()) or 1,
-            _task_memory(client),
-        )
+        self.workers = sum(client.nthreads().values()) or 1
+        self.worker_memory = _thread_memory(client)
+
+    def begin_run(self) -> None:
+        """Begin a run whose tasks have new keys, and whose notes have new topics."""
+        self._token = _new_token()
+        self.note = partial(_log, self._token)
+        self._submitted = self._taken = 0
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit a task to the client."""
-        packed = _Packed(_name(key), cloudpickle.dumps(function))
+        packed = _PackedTask(_stage_of(key), cloudpickle.dumps(function))
         key, arguments = f"{key}-{self._token}", [handle.result for handle in handles]
-        added = _Handle(self._client.submit(packed, *arguments, key=key, pure=False))
-        self._pending[key] = weakref.ref(added)
-        self._live.add(added)
+        handle = self._handle(self._client.submit(packed, *arguments, key=key, pure=False))
+        self._pending[key] = weakref.ref(handle)
         self._submitted += 1
-        return added
+        return handle
 
     def compute(self, collection: Any) -> Any:
-        """Return a handle. Its result is released when no other task needs it."""
+        """Return a handle for a Dask collection, a future or a handle."""
         from distributed import Future
 
         if isinstance(collection, _Handle):
             return collection
         if isinstance(collection, Future):
-            return _Handle(collection)
-        added = _Handle(self._client.compute(collection))
-        self._live.add(added)
-        return added
+            return _Handle(collection)  # the caller releases it
+        return self._handle(self._client.compute(collection))
 
     def send(self, value: Any) -> Any:
         """Send a value to the memory of a worker. It is lost if the worker dies."""
@@ -140,12 +146,16 @@ class Cluster(Scheduler):
             (future,) = self._client.scatter([value], hash=False)
         except OSError as error:  # the connection closed
             raise WorkerError(f"a worker died while it received data: {error}") from error
-        added = _Handle(future)
-        self._live.add(added)
-        return added
+        return self._handle(future)
+
+    def _handle(self, future: Any) -> _Handle:
+        """Return a handle for a future that this scheduler releases."""
+        handle = _Handle(future)
+        self._live.add(handle)
+        return handle
 
     def keep(self, handle: Any) -> Any:
-        """Return the future of a handle; it stays on the workers after this run."""
+        """Return the future of a handle. Its result stays on the workers after `release`."""
         self._live.discard(handle)
         return handle.result
 
@@ -167,8 +177,8 @@ class Cluster(Scheduler):
             with self._client.as_current():  # `wait` uses the current client
                 if done is not None:
                     self._watch(handles, done)
-                live = [handle for each in self._pending.values() if (handle := each()) is not None]
-                wait([handle.result for handle in live])
+                pending = [reference() for reference in self._pending.values()]
+                wait([handle.result for handle in pending if handle is not None])
                 self._pending.clear()
                 return list(self._client.gather([handle.result for handle in handles]))
         except KilledWorker as error:
@@ -177,7 +187,7 @@ class Cluster(Scheduler):
             raise WorkerError(
                 "results were lost: a worker died that had edges of the caller's arrays, or the "
                 "cluster was restarted; repeat the call, or put the graph into files that all "
-                "workers see"
+                "workers can read"
             ) from error
         except NoWorkerError as error:
             raise WorkerError(f"all workers have ended: {error}") from error
@@ -185,12 +195,13 @@ class Cluster(Scheduler):
     def take_notes(self) -> list[Note]:
         """Return the notes that workers have logged since the last call."""
         notes: dict[int, Note] = {}
-        for first in range(self._taken - self._taken % _TOPIC_TASKS, self._submitted, _TOPIC_TASKS):
-            for _, logged in self._client.get_events(_topic(self._token, first)):
-                number, (turn, stage, partition, work), scalars = logged
+        first_topic = self._taken // _TASKS_PER_TOPIC
+        for topic in range(first_topic, -(-self._submitted // _TASKS_PER_TOPIC)):
+            for _, logged in self._client.get_events(_topic(self._token, topic)):
+                number, (round_number, stage, partition, work), scalars = logged
                 # If a worker died, a task may have run twice, but it counts once.
                 if number >= self._taken:
-                    call = StageCall(turn, stage, partition, Work(*work))
+                    call = StageCall(round_number, stage, partition, Work(*work))
                     notes[number] = Note(number, call, scalars)
         self._taken = max(notes, default=self._taken - 1) + 1
         return list(notes.values())
@@ -205,21 +216,21 @@ class Cluster(Scheduler):
         from distributed import wait
 
         while self._pending:
-            for key, each in list(self._pending.items()):
-                if (handle := each()) is None or handle.result.done():
+            for key, reference in list(self._pending.items()):
+                if (handle := reference()) is None or handle.result.done():
                     del self._pending[key]
-                    done(_name(key))
+                    done(_stage_of(key))
             futures = [handle.result for handle in handles]
             if all(future.done() for future in futures):
                 continue
             with contextlib.suppress(TimeoutError):
-                wait(futures, timeout=_PAUSE)
+                wait(futures, timeout=_CHECK_SECONDS)
 
 
-class _Packed(NamedTuple):
+class _PackedTask(NamedTuple):
     """A pickled task. If a worker cannot load it, the task fails instead of the worker's loop."""
 
-    name: str
+    stage: str
     function: bytes
 
     def __call__(self, *results: Any) -> Any:
@@ -229,11 +240,16 @@ class _Packed(NamedTuple):
             cause = f"{type(error).__name__}: {error}"  # it may not be picklable
         else:
             return function(*results)
-        raise WorkerError(f"a worker cannot load the task {self.name!r}: {cause}")
+        raise WorkerError(f"a worker cannot load the task {self.stage!r}: {cause}")
+
+
+def _new_token() -> str:
+    """Return a suffix of keys. Dask returns an old result if a new task has the same key."""
+    return uuid.uuid4().hex[:8]
 
 
 def _topic(token: str, number: int) -> str:
-    return f"mstflow-{token}-{number // _TOPIC_TASKS}"
+    return f"mstflow-{token}-{number}"
 
 
 def _log(token: str, note: Note) -> None:
@@ -242,16 +258,16 @@ def _log(token: str, note: Note) -> None:
     if worker is not None:
         *call, work = note.call
         logged = note.number, (*call, tuple(work)), note.scalars
-        worker.log_event(_topic(token, note.number), logged)
+        worker.log_event(_topic(token, note.number // _TASKS_PER_TOPIC), logged)
 
 
-def _name(key: str) -> str:
-    """Return the first word of the key of a task: the name of its stage."""
-    return str(key).partition("-")[0]
+def _stage_of(key: str) -> str:
+    """Return the stage of a task: the part of its key before the first dash."""
+    return key.partition("-")[0]
 
 
-def _task_memory(client: Any) -> int | None:
-    """Return the memory of the smallest worker, divided by its threads."""
+def _thread_memory(client: Any) -> int | None:
+    """Return the smallest memory of a worker for each of its threads; None without limits."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [w["memory_limit"] // w["nthreads"] for w in workers if w["memory_limit"]]
     return min(limits, default=None)

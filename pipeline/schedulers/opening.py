@@ -17,8 +17,6 @@ from ...runtime.scratch import scratch_folder
 from .dask_schedulers import Cluster, LocalDask
 from .scheduler import Scheduler, this_worker
 
-LOCAL = ("synchronous", "threads", "processes")
-
 #: Seconds in which worker processes must end.
 _CLOSE_SECONDS = 30
 
@@ -52,8 +50,9 @@ def open_scheduler(choice: Any, threads: int | None) -> Iterator[Scheduler]:
             yield _of_processes(threads or processors(), stack)
         else:
             raise OptionError(
-                f"scheduler {choice!r} is not known; choose from: inline, {', '.join(LOCAL)}, "
-                "dask, the address of a scheduler (tcp://host:port), or a distributed.Client"
+                f"scheduler {choice!r} is not known; choose from: inline, synchronous, threads, "
+                "processes, dask, the address of a scheduler (tcp://host:port), or a "
+                "distributed.Client"
             )
 
 
@@ -96,22 +95,19 @@ def local_cluster(
     stack: contextlib.ExitStack,
     *,
     start_seconds: int = 120,
-    alone_seconds: int = 60,
+    no_workers_seconds: int = 60,
 ) -> Any:
     """Return a client of worker processes on this machine, which end when the stack closes.
 
-    They must start within `start_seconds`. If all of them are dead for `alone_seconds`, tasks fail.
-    Dask restarts a worker that dies, but not one that dies again while it starts. By default, tasks
-    would wait without end.
-
-    Their files are in `folder`. Dask's configuration sets it, because a cluster has no options for
-    its scheduler. An error while they end does not replace the result of a run.
+    They must start within `start_seconds`, and their files are in `folder`. Tasks fail if there is
+    no worker for `no_workers_seconds`; by default, they would wait without end. Dask restarts a
+    worker that dies, except if it dies again while it starts.
     """
     from distributed import Client, LocalCluster
 
-    options = {
+    options = {  # `LocalCluster` has no options for them
         "temporary-directory": folder,
-        "distributed.scheduler.no-workers-timeout": f"{alone_seconds}s",
+        "distributed.scheduler.no-workers-timeout": f"{no_workers_seconds}s",
     }
     try:
         with dask.config.set(options):
@@ -134,8 +130,9 @@ def local_cluster(
 
 
 def _close(opened: Any) -> None:
-    """Close a client or a cluster; what does not end in time ends with this process."""
-    with contextlib.suppress(Exception):  # of any kind: workers may have died
+    """Close a client or a cluster. A worker that does not end in time ends with this process."""
+    # Workers may have died. An error of any kind must not replace the result of a run.
+    with contextlib.suppress(Exception):
         opened.close(timeout=_CLOSE_SECONDS)
 
 
@@ -150,14 +147,14 @@ def _input_folder(stack: contextlib.ExitStack) -> str:
 
 
 def _release_thread(stack: contextlib.ExitStack) -> None:
-    """Release this thread from the pool of a worker, if it belongs to one, until the stack closes.
+    """If a worker's pool owns this thread, remove it from the pool until the stack closes.
 
-    A run inside a task waits for its own tasks, and these may need the slot of this thread.
+    A run inside a task waits for other tasks, and these may need the slot of this thread.
     """
     if this_worker() is not None:
         from distributed import rejoin, secede
 
-        with contextlib.suppress(KeyError):  # already released, as within `worker_client`
+        with contextlib.suppress(KeyError):  # already removed, as within `worker_client`
             secede()
             stack.callback(rejoin)
 
@@ -172,6 +169,7 @@ def _active_client() -> Any:
 
 
 def _connect(address: str) -> Any:
+    """Return a client of the cluster at an address."""
     from distributed import Client
 
     if not re.fullmatch(r"(tcp|tls|ucx|wss?)://.+:\d+/?|inproc://.+", address):

@@ -1,4 +1,4 @@
-"""Schedulers run tasks: their interface, and the scheduler that runs tasks in the calling thread.
+"""The interface of schedulers, and the scheduler that runs tasks in the calling thread.
 
 The interface resembles `distributed.Client`. `submit` takes a function and handles of results, and
 returns the handle of a new result. Results stay on the workers until `gather` fetches them.
@@ -17,11 +17,11 @@ from ...primitives import Backend, known_backends, why_not
 from ...runtime.team import kernel_threads
 from ..report.records import Note
 
-#: Called with the name of each task that finishes; None for no calls.
+#: A callback for the name of each task that finishes, or None.
 Done = Callable[[str], object] | None
 #: Libraries whose errors mean that the GPU failed; lack of memory is a MemoryError.
 _DEVICE_LIBRARIES = ("cupy", "cupy_backends", "cuda")
-_SHARED = (
+_SHARE_FILES = (
     "all workers must see the files of a graph, and a checkpoint, under the same absolute paths: "
     "use a shared folder, copy the files to each host with their times, or pass arrays or Dask "
     "collections"
@@ -34,7 +34,7 @@ class Workers:
 
     #: The name of the scheduler in reports.
     name: str = "inline"
-    #: Number of tasks that can run at once.
+    #: The number of tasks that can run at once, and of threads of each task.
     workers: int = 1
     task_threads: int = 1
     #: Whether each task has its own memory.
@@ -42,24 +42,24 @@ class Workers:
     #: Whether tasks run in the calling thread when they are submitted, so that a handle is the
     #: result itself.
     eager: bool = True
-    #: Bytes of the smallest worker for each of its threads, if workers have a limit.
+    #: Bytes of the smallest worker for each of its threads; None if workers have no limit.
     worker_memory: int | None = None
 
     @property
-    def usual_memory(self) -> int | None:
-        """A quarter of a task's share of its worker: the bound of a task if there is no other."""
+    def default_memory(self) -> int | None:
+        """The default bound of a task: a quarter of its share of the smallest worker's memory."""
         return None if self.worker_memory is None else self.worker_memory // 4
 
     @property
-    def most_memory(self) -> int | None:
-        """The share of a task of the 80 % of memory from which Dask pauses a worker."""
+    def max_memory(self) -> int | None:
+        """The largest bound of a task: 80 % of its share, because Dask pauses a fuller worker."""
         return None if self.worker_memory is None else self.worker_memory * 4 // 5
 
-    def sharing(self, partitions: int) -> int:
-        """Return the number of tasks that share the memory."""
+    def tasks_sharing_memory(self, partitions: int) -> int:
+        """Return the number of tasks that share the memory of a run."""
         if self.is_cluster:
             return 1
-        # Any process may run a merge, and its pool keeps that memory, so count all processes.
+        # Any process may run a merge, and its pool keeps this memory, so count all processes.
         return self.workers if self.name == "processes" else min(self.workers, partitions)
 
 
@@ -77,6 +77,10 @@ class Scheduler(Workers, ABC):
         #: The callback that a task calls with its `Note`, on any worker.
         self.note: Callable[[Note], object] = self._notes.append
 
+    def begin_run(self) -> None:
+        """Distinguish the tasks and the notes of the next run from those of earlier runs."""
+        self._notes.clear()
+
     @abstractmethod
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Return a handle for the result of `function` called with the results of `handles`.
@@ -87,7 +91,7 @@ class Scheduler(Workers, ABC):
 
     @abstractmethod
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
-        """Compute and return results; keep those of other live handles on the workers."""
+        """Compute all live results, and return those of `handles`."""
 
     def compute(self, collection: Any) -> Any:
         """Return a handle for a Dask collection or future; in this process Dask computes it."""
@@ -132,11 +136,10 @@ def this_worker() -> Any:
 
 
 def worker_backend(backend: Backend) -> Backend:
-    """Return the backend named in this worker's Dask resources, or `backend` if there is none.
+    """Return the backend named in this worker's Dask resources, or `backend` if none is named.
 
-    Workers of one cluster may use different backends. The command that starts a worker selects one:
-    ``dask worker ADDRESS --resources numba=1``. Any worker may run any task, because all backends
-    find the same edges.
+    So workers of one cluster may use different backends: all backends find the same edges. The
+    command that starts a worker names one: ``dask worker ADDRESS --resources numba=1``.
     """
     worker = this_worker()
     if worker is None:
@@ -147,7 +150,7 @@ def worker_backend(backend: Backend) -> Backend:
 
 
 def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
-    """Add the address of the worker to an error of this package; raise a KernelError for the GPU's.
+    """Add the worker's address to an error of this package; raise a KernelError if a GPU failed.
 
     For a task inside another task, `on_cluster` is false: the outer task adds the address.
     """
@@ -155,7 +158,7 @@ def add_place(error: Exception, task: str, *, on_cluster: bool) -> None:
         worker = this_worker() if on_cluster else None
         if worker is not None:  # the error may occur only on this worker
             is_hidden = isinstance(error.__cause__, FileNotFoundError | PermissionError)
-            advice = f"; {_SHARED}" if is_hidden else ""
+            advice = f"; {_SHARE_FILES}" if is_hidden else ""
             error.args = (f"{error} (on worker {worker.address}){advice}", *error.args[1:])
     elif type(error).__module__.partition(".")[0] in _DEVICE_LIBRARIES:
         message = f"the GPU failed in task {task!r}: {type(error).__name__}: {error}"

@@ -6,9 +6,12 @@ lists all terms.
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ...errors import MemoryBoundError
 from ...graphs.segments import File
@@ -17,39 +20,60 @@ from ...runtime.sizes import sizes
 from ..schedulers.scheduler import Workers
 from .facts import GraphFacts
 
-#: Bytes of a process: the modules and kernels that a run loads, by backend, and Dask.
-_LOADED, _DASK = {"numpy": 40_000_000}, 40_000_000
-_KERNELS = 190_000_000
-#: Bytes of the blocks of a thread, per edge of a block, without two copies of its weight.
+
+class _ModuleBytes(NamedTuple):
+    """The bytes that a run takes with an array module, without its edges and its forest."""
+
+    #: Code and kernels that a run loads.
+    loaded: int
+    #: To compute a forest: per edge, per edge and byte of an index, per vertex, and per vertex and
+    #: byte of an index. Kruskal's algorithm has a record of 16 bytes and a position for each edge.
+    #: NumPy needs temporary arrays.
+    edge: float
+    edge_index: float
+    vertex: float
+    vertex_index: float
+    #: Per edge of a dense graph, without the weight: light edges are solved first. If all weights
+    #: are the same, nearly all edges are light, and are copied.
+    dense_edge: float
+    #: While rounds run over partitions: per edge (keys and light edges), per vertex (fragments and
+    #: levels), and per vertex of each partial result that waits to be combined.
+    round_edge: int
+    round_vertex: int
+    round_result: int
+
+
+_NUMPY = _ModuleBytes(40_000_000, 24, 2, 11, 5, 50, 24, 96, 12)
+_NUMBA = _ModuleBytes(190_000_000, 10, 2, 1.5, 1, 30, 14, 50, 7)
+#: Other array modules; not measured yet.
+_OTHER = _NUMBA._replace(round_edge=24, round_vertex=96, round_result=12)
+#: A graph is dense if it has more edges per vertex.
+_DENSE = 4
+
+#: Bytes of a process for Dask.
+_DASK = 40_000_000
+#: Bytes per edge of a block that a thread reads, without two copies of its weight.
 _BLOCK_EDGE = 32
-#: Bytes per thread for its tile of a grid, and for the columns that tiles share.
-_TILE = 50_000_000
-#: Bytes per edge to read a segment that cannot be read in blocks: twice its columns.
-_READ_EDGE = 48
-#: Bytes while rounds run over partitions: per edge (keys and light edges, without the columns), per
-#: vertex (fragments and levels), and per vertex of each partial result that waits to be combined.
-_ROUNDS, _ROUNDS_COMPILED = (24, 96, 12), {"numba": (14, 50, 7)}
+#: Bytes per edge of a segment that cannot be read in blocks: twice its columns.
+_SEGMENT_EDGE = 48
 #: The pool reuses freed blocks at the lowest addresses, so gaps between blocks stay in memory: a
 #: share of all arrays.
 _GAPS = 1 / 16
-#: Bytes while a forest is computed, without the edges and the forest: per edge, per edge and byte
-#: of an index, per vertex, and per vertex and byte of an index. Kruskal's algorithm needs a record
-#: of 16 bytes and a position for each edge; NumPy needs temporary arrays.
-_SOLVING = {"numpy": (24, 2, 11, 5)}
-_SOLVING_COMPILED = (10, 2, 1.5, 1)
-#: With more edges per vertex, light edges are solved first. If all weights are the same, nearly all
-#: edges are light, and are copied: bytes per edge, without the weight.
-_DENSE, _COPIES = 4, {"numpy": 50}
-_COPIES_COMPILED = 30
-#: Bytes of a sweep: per edge of a bucket while its forest is computed, beside its columns (a rank
-#: of 64 bits, a copy of an end, a record of 16 bytes, and idle blocks of the pool); per tile of a
-#: random order; per edge of a block that a thread deals; and for kernels and what the allocator of
-#: the system keeps.
-_SWEPT_EDGE, _TILE_RANK, _DEALT_EDGE, _SWEEP = 56, 40, 64, 200_000_000
-#: If the bound allows it, a task holds at least `_COMFORTABLE` edges, and at least 4 n / p edges
-#: for n vertices and p partitions (at most `_PARTS`). A forest of the fragments after the first
-#: scan then fits three times.
-_COMFORTABLE, _PARTS = 2**24, 12
+#: Bytes per thread for its tile of a grid, and for the columns that tiles share.
+_TILE = 50_000_000
+
+#: Bytes of a sweep for kernels and for memory that the system's allocator keeps.
+_SWEEP = 200_000_000
+#: Bytes of a sweep per edge of a bucket while its forest is computed, without its columns: a rank
+#: of 64 bits, a copy of an end, a record of 16 bytes, and idle blocks of the pool.
+_SWEPT_EDGE = 56
+#: Bytes of a sweep per edge of a block that a thread deals, and per tile of the random order.
+_DEALT_EDGE, _TILE_RANK = 64, 40
+
+#: If the bound allows it, a task holds at least `_USUAL_CAPACITY` edges, and at least 4 n / p edges
+#: for n vertices and p partitions (at most `_MAX_SHARES`). A forest of the fragments after the
+#: first scan then fits three times.
+_USUAL_CAPACITY, _MAX_SHARES = 2**24, 12
 
 #: A first scan without a limit replaces a full buffer by its forest only if a forest is at most
 #: 1 / `FOLD_SHARE` of the buffer. Otherwise a second scan takes less time.
@@ -58,9 +82,24 @@ FOLD_SHARE = 8
 LAST_SHARE = 3
 
 
+def check_bound(
+    memory: int,
+    needed: int,
+    graph: GraphFacts,
+    strategy: str,
+    partitions: int = 1,
+    option: str = "memory=",
+) -> None:
+    """Raise a MemoryBoundError if a strategy needs more than `memory` bytes, set by `option`."""
+    if memory < needed:
+        purpose = f"for strategy {strategy!r} with {graph.num_vertices:,} vertices"
+        purpose += f" in {partitions} partitions" if partitions > 1 else ""
+        raise MemoryBoundError.of(memory, needed, purpose, option)
+
+
 def rounds_bytes(graph: GraphFacts) -> int:
     """Return the bytes of the edges of all partitions while rounds run over them."""
-    return graph.num_edges * (graph.held_edge + _ROUNDS[0])
+    return graph.num_edges * (graph.edge_bytes + _NUMPY.round_edge)
 
 
 def tiles_bytes(graph: GraphFacts, partitions: int, scheduler: Workers) -> int:
@@ -70,14 +109,15 @@ def tiles_bytes(graph: GraphFacts, partitions: int, scheduler: Workers) -> int:
     ids in the result are converted to 64 bits. Several partitions are in memory twice while they
     are concatenated.
     """
-    left, edge_id = graph.max_edges_after_tiles or 0, graph.edge_id
-    sorting = graph.num_vertices * edge_id + left * (2 * graph.held_edge + 2 * graph.weight + 20)
+    vertices, remaining = graph.num_vertices, graph.edges_after_tiles or 0
     copies = min(2, partitions)
-    joining = copies * graph.num_vertices * (graph.index + edge_id) + left * 2 * graph.held_edge
-    result = graph.num_vertices * (edge_id + 9)
-    tasks = scheduler.sharing(partitions)
-    threads = tasks * (_KERNELS + scheduler.task_threads * _TILE)
-    return threads + max(joining, sorting, result)
+    joining = copies * vertices * (graph.index_bytes + graph.edge_id_bytes)
+    joining += remaining * 2 * graph.edge_bytes
+    sorting = vertices * graph.edge_id_bytes
+    sorting += remaining * (2 * graph.edge_bytes + 2 * graph.weight_bytes + 20)
+    result = vertices * (graph.edge_id_bytes + 9)
+    task = _NUMBA.loaded + scheduler.task_threads * _TILE
+    return scheduler.tasks_sharing_memory(partitions) * task + max(joining, sorting, result)
 
 
 @dataclass(frozen=True)
@@ -92,7 +132,7 @@ class ScanMemory:
     split_every: int
     scheduler: Workers
     backend: str = "numba"
-    #: That of the pipeline; see `Dataflow`.
+    #: The footprint of the pipeline; see `Dataflow`.
     footprint: float = 1.0
     #: Whether it is the memory of a device, which holds no modules.
     on_device: bool = False
@@ -100,20 +140,17 @@ class ScanMemory:
     @property
     def tasks(self) -> int:
         """Number of tasks that share the memory."""
-        return self.scheduler.sharing(self.partitions)
+        return self.scheduler.tasks_sharing_memory(self.partitions)
 
     @cached_property
     def levels(self) -> int:
         """Number of levels of the merge tree."""
-        levels = 0
-        while self.split_every**levels < self.partitions:
-            levels += 1
-        return levels
+        return next(k for k in itertools.count() if self.split_every**k >= self.partitions)
 
     @property
     def least_memory(self) -> int:
         """The smallest number of bytes that all tasks together need."""
-        return self.memory(self._least)
+        return self.memory(self._least_capacity)
 
     def memory(self, capacity: int) -> int:
         """Return the bytes of all tasks that run at once if each holds `capacity` edges.
@@ -121,143 +158,129 @@ class ScanMemory:
         On a cluster, return those of one task.
         """
         processes = self.tasks if self.scheduler.name == "processes" else 1
-        return processes * self._process + self.tasks * (self._reading + self._arrays(capacity))
-
-    @property
-    def _process(self) -> int:
-        """Bytes of a process without arrays."""
-        if self.on_device:
-            return 0
-        loaded = _LOADED.get(self.backend, _KERNELS)
-        return loaded + (0 if self.scheduler.eager else _DASK)
-
-    @property
-    def _reading(self) -> int:
-        """Bytes of the blocks that the threads of a task read."""
-        block = (_BLOCK_EDGE + 2 * self.graph.weight) * min(sizes().block_edges, self._largest)
-        return self.scheduler.task_threads * (block + self.graph.at_once * _READ_EDGE)
-
-    def _arrays(self, capacity: int) -> int:
-        """Return the bytes of the arrays of a task, at the step that needs most."""
-        graph, vertices = self.graph, self.graph.num_vertices
-        steps = [self._rounds, *(self._step(*sizes) for sizes in self._merges(capacity))]
-        # After the first scan, each vertex has a fragment, and a fragment the key of a spoke.
-        labels = vertices * (graph.index + graph.weight) if self.can_rescan else 0
-        return int((1 + _GAPS) * (max(steps) + labels))
-
-    def _step(self, waiting: int, copied: int, solved: int) -> float:
-        """Return the bytes of a step that solves some edges beside others and copies."""
-        return waiting * self.graph.held_edge + copied + self._solving(solved)
-
-    def _solving(self, edges: int) -> float:
-        """Return the bytes to compute the forest of some edges, with the forest itself."""
-        graph, vertices = self.graph, self.graph.num_vertices
-        edge, edge_index, vertex, vertex_index = _SOLVING.get(self.backend, _SOLVING_COMPILED)
-        edge += edge_index * graph.index
-        if edges > _DENSE * vertices:
-            edge = _COPIES.get(self.backend, _COPIES_COMPILED) + graph.weight
-        forest = min(edges, vertices) * (graph.held_edge + graph.index)
-        arrays = edges * edge + vertices * (vertex + vertex_index * graph.index)
-        return forest + self.footprint * arrays
-
-    def _merges(self, capacity: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the edges that wait, the bytes of copies, and the edges that are solved.
-
-        The first step is a scan, and the others are merges.
-        """
-        vertices, levels = self.graph.num_vertices, list[tuple[int, int]]()
-        most = min(self.graph.num_edges, self.partitions * capacity)
-        if not self.can_rescan:
-            most = self.graph.num_edges
-        first = forest = min(capacity, vertices)
-        results, fan = self.partitions, 1 if self._is_iterated else self.split_every
-        while fan > 1 and results > 1:
-            merged = min(fan, results)
-            levels.append((min(most, merged * forest), (merged - 1) * forest))
-            forest, results = min(vertices, merged * forest), -(-results // fan)
-        if self.can_rescan and not levels:
-            levels.append((first, 0))
-        waiting = sum(results for _, results in levels)
-        if self._is_iterated and not self._spills:
-            waiting = (self._forests - 1) * first
-        yield min(waiting + capacity, most), 0, capacity
-        # Edges of several partitions are concatenated; of those of one, only the ends are copied.
-        copy = self.graph.held_edge if self.partitions > 1 else 2 * self.graph.index
-        for inputs, results in levels:
-            waiting -= results
-            yield min(waiting + inputs, most), inputs * copy, inputs
+        task = self._block_bytes + self._array_bytes(capacity)
+        return processes * self._process_bytes + self.tasks * task
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that each task may hold if all tasks share `memory` bytes.
 
         An error states the source of this bound as `option`.
         """
-        vertices, parts = self.graph.num_vertices, self.partitions
-        share = min(parts, _PARTS) if self.can_rescan else 1
-        wanted = min(self._largest, max(4 * vertices // share, _COMFORTABLE))
+        shares = min(self.partitions, _MAX_SHARES) if self.can_rescan else 1
+        usual = min(
+            self._largest_partition, max(4 * self.graph.num_vertices // shares, _USUAL_CAPACITY)
+        )
+        least, most = self._least_capacity, max(self._least_capacity, usual)
         if memory is None:
-            return max(self._least, wanted)
-        if memory < self.least_memory:
-            purpose = f"for strategy {self.strategy!r} with {vertices:,} vertices"
-            purpose += f" in {parts} partitions" if parts > 1 else ""
-            raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
-        low, high = self._least, max(self._least, wanted)
-        while low < high:
-            middle = -(-(low + high) // 2)
-            low, high = (middle, high) if self.memory(middle) <= memory else (low, middle - 1)
-        return low
+            return most
+        check_bound(memory, self.least_memory, self.graph, self.strategy, self.partitions, option)
+        return least - 1 + bisect(range(least, most + 1), memory, key=self.memory)
 
     @property
-    def _largest(self) -> int:
-        """The number of edges of the largest partition, which may be a chunk of any size."""
-        even = -(-self.graph.num_edges // self.partitions)
-        are_chunks = self.partitions == self.graph.num_chunks
-        return max(even, self.graph.at_once) if are_chunks else even
+    def _module(self) -> _ModuleBytes:
+        return {"numpy": _NUMPY, "numba": _NUMBA}.get(self.backend, _OTHER)
 
-    @cached_property
-    def _least(self) -> int:
-        """The smallest number of edges that a task must hold.
+    @property
+    def _process_bytes(self) -> int:
+        """Bytes of a process without arrays."""
+        if self.on_device:
+            return 0
+        return self._module.loaded + (0 if self.scheduler.eager else _DASK)
 
-        Without another scan, a forest of n vertices must fit twice. If another scan may follow, a
-        quarter of a forest, divided by the number of partitions, is enough.
-        """
-        vertices, parts = self.graph.num_vertices, self.partitions
-        if not self.can_rescan:
-            return min(self._largest, max(2 * sizes().block_edges, 2 * vertices))
-        wanted = max(2 * sizes().block_edges, vertices // 4) // parts
-        return min(self._largest, max(sizes().block_edges // 8, wanted))
+    @property
+    def _block_bytes(self) -> int:
+        """Bytes of the blocks that the threads of a task read."""
+        edge = _BLOCK_EDGE + 2 * self.graph.weight_bytes
+        block = edge * min(sizes().block_edges, self._largest_partition)
+        segment = _SEGMENT_EDGE * self.graph.edges_at_once
+        return self.scheduler.task_threads * (block + segment)
+
+    def _array_bytes(self, capacity: int) -> int:
+        """Return the bytes of the arrays of a task, at the step that needs most."""
+        graph, steps = self.graph, [*self._steps(capacity)]
+        if self._is_iterated:
+            steps.append(self._round_bytes)
+        # After the first scan, each vertex has a fragment, and a fragment the key of a spoke.
+        labels = graph.index_bytes + graph.weight_bytes if self.can_rescan else 0
+        return int((1 + _GAPS) * (max(steps) + labels * graph.num_vertices))
+
+    def _steps(self, capacity: int) -> Iterator[float]:
+        """Yield the bytes of a scan that holds `capacity` edges, and of each level of merges."""
+        graph, vertices = self.graph, self.graph.num_vertices
+        most = graph.num_edges
+        if self.can_rescan:
+            most = min(most, self.partitions * capacity)
+        levels: list[tuple[int, int]] = []  # edges to merge, and edges of forests that wait
+        first = forest = min(capacity, vertices)
+        results = 1 if self._is_iterated else self.partitions
+        while results > 1:
+            count = min(self.split_every, results)
+            levels.append((min(most, count * forest), (count - 1) * forest))
+            forest, results = min(vertices, count * forest), -(-results // self.split_every)
+        if self.can_rescan and not levels:
+            levels.append((first, 0))
+        waiting = sum(forests for _, forests in levels)
+        if self._is_iterated:
+            waiting = (self._num_forests - 1) * first
+        yield min(waiting + capacity, most) * graph.edge_bytes + self._solving_bytes(capacity)
+        # Edges of several partitions are concatenated; of those of one, only the ends are copied.
+        copy = graph.edge_bytes if self.partitions > 1 else 2 * graph.index_bytes
+        for merged, forests in levels:
+            waiting -= forests
+            held = min(waiting + merged, most) * graph.edge_bytes
+            yield held + merged * copy + self._solving_bytes(merged)
+
+    def _solving_bytes(self, edges: int) -> float:
+        """Return the bytes to compute the forest of some edges, with the forest itself."""
+        graph, vertices, module = self.graph, self.graph.num_vertices, self._module
+        edge = module.edge + module.edge_index * graph.index_bytes
+        if edges > _DENSE * vertices:
+            edge = module.dense_edge + graph.weight_bytes
+        vertex = module.vertex + module.vertex_index * graph.index_bytes
+        forest = min(edges, vertices) * (graph.edge_bytes + graph.index_bytes)
+        return forest + self.footprint * (edges * edge + vertices * vertex)
+
+    @property
+    def _round_bytes(self) -> int:
+        """Bytes while rounds run over the forests of all partitions."""
+        vertices, module = self.graph.num_vertices, self._module
+        edges = self._num_forests * min(self._largest_partition, vertices)
+        results = self.levels * (min(self.split_every, self.partitions) - 1) + 1
+        vertex = module.round_vertex + results * module.round_result
+        arrays = edges * module.round_edge + vertices * vertex
+        return int(edges * self.graph.edge_bytes + self.footprint * arrays)
 
     @property
     def _is_iterated(self) -> bool:
         return self.strategy == "iterate"
 
     @property
-    def _spills(self) -> bool:
-        """Whether the workers of a cluster spill the forests of all partitions to disk."""
-        return self._is_iterated and self.scheduler.is_cluster
+    def _num_forests(self) -> int:
+        """The number of forests for which each task has memory while rounds run over them."""
+        if self.scheduler.is_cluster:  # its workers spill forests to disk
+            return 1
+        return -(-self.partitions // self.tasks)
 
     @property
-    def _results(self) -> int:
-        """The number of partial results in memory while they are combined."""
-        return self.levels * (min(self.split_every, self.partitions) - 1) + 1
-
-    @property
-    def _forests(self) -> int:
-        """The number of forests in memory: of all partitions if rounds run over them."""
-        if self._is_iterated:
-            return 1 if self._spills else -(-self.partitions // self.tasks)
-        return self._results
+    def _largest_partition(self) -> int:
+        """The number of edges of the largest partition, which may be a chunk of any size."""
+        even = -(-self.graph.num_edges // self.partitions)
+        are_chunks = self.partitions == self.graph.num_chunks
+        return max(even, self.graph.edges_at_once) if are_chunks else even
 
     @cached_property
-    def _rounds(self) -> int:
-        """Bytes while rounds run over the forests of all partitions."""
-        if not self._is_iterated:
-            return 0
-        vertices = self.graph.num_vertices
-        edge, vertex, minimum = _ROUNDS_COMPILED.get(self.backend, _ROUNDS)
-        edges = self._forests * min(self._largest, vertices)
-        arrays = edges * edge + vertices * (vertex + self._results * minimum)
-        return int(edges * self.graph.held_edge + self.footprint * arrays)
+    def _least_capacity(self) -> int:
+        """The smallest number of edges that a task must hold.
+
+        Without another scan, a forest of n vertices must fit twice. If another scan may follow, a
+        quarter of a forest, divided by the number of partitions, is enough.
+        """
+        vertices, block = self.graph.num_vertices, sizes().block_edges
+        if self.can_rescan:
+            least = max(block // 8, max(2 * block, vertices // 4) // self.partitions)
+        else:
+            least = max(2 * block, 2 * vertices)
+        return min(self._largest_partition, least)
 
 
 @dataclass(frozen=True)
@@ -268,9 +291,9 @@ class SweepMemory:
     scheduler: Workers
 
     @property
-    def stored_edge(self) -> int:
+    def stored_edge_bytes(self) -> int:
         """Bytes of an edge in a bucket: two ends, key and id."""
-        return 2 * self.graph.index + self.graph.weight + self.graph.edge_id
+        return self.graph.columns_bytes + self.graph.edge_id_bytes
 
     @property
     def least_memory(self) -> int:
@@ -279,33 +302,31 @@ class SweepMemory:
 
     def memory(self, capacity: int) -> int:
         """Return the bytes of a sweep that holds `capacity` edges."""
-        return self._shared + capacity * (self.stored_edge + _SWEPT_EDGE)
+        return self._fixed_bytes + capacity * (self.stored_edge_bytes + _SWEPT_EDGE)
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that a sweep may hold; see `ScanMemory.capacity`."""
         if memory is None:
-            return _COMFORTABLE
-        if memory < self.least_memory:
-            purpose = f"for strategy 'sweep' with {self.graph.num_vertices:,} vertices"
-            raise MemoryBoundError.of(memory, self.least_memory, purpose, option)
-        room = (memory - self._shared) // (self.stored_edge + _SWEPT_EDGE)
+            return _USUAL_CAPACITY
+        check_bound(memory, self.least_memory, self.graph, "sweep", option=option)
+        most = (memory - self._fixed_bytes) // (self.stored_edge_bytes + _SWEPT_EDGE)
         # One range of vertices takes half of it, so twice their number is enough for all.
         enough = max(self.graph.num_edges, 2 * self.graph.num_vertices)
-        return max(2 * sizes().block_edges, min(room, enough))
+        return max(2 * sizes().block_edges, min(most, enough))
 
     @property
-    def _shared(self) -> int:
-        """Bytes beside the edges."""
-        block = _DEALT_EDGE * sizes().block_edges + self.graph.at_once * _READ_EDGE
+    def _fixed_bytes(self) -> int:
+        """Bytes that do not depend on the number of edges that a sweep holds."""
+        block = _DEALT_EDGE * sizes().block_edges + _SEGMENT_EDGE * self.graph.edges_at_once
         tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
         return _SWEEP + self.scheduler.task_threads * block + tiles
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:
-    """Check that a bound on memory holds the segment that is read as a whole, before it is read."""
+    """Check that `memory` bytes are enough for each segment that cannot be read in blocks."""
     for segment in source.segments:
         block = _BLOCK_EDGE * min(sizes().block_edges, segment.edges_at_once)
-        needed = _LOADED["numpy"] + block + segment.edges_at_once * _READ_EDGE
+        needed = _NUMPY.loaded + block + _SEGMENT_EDGE * segment.edges_at_once
         if segment.edges_at_once and memory < needed:
             by = f" by format {segment.format!r}" if isinstance(segment, File) else ""
             purpose = f"to read {segment.origin[0]}, which cannot be read in small blocks{by}"

@@ -1,4 +1,4 @@
-"""The buffer of a scan: a bounded number of edges, in the order of edge ids."""
+"""The buffer of a scan: a bounded number of edges, in ascending order of edge ids."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from .solver import Solver
 
 
 class Selected(NamedTuple):
-    """The edges with keys up to `limit` among the `seen` edges from id `first` on."""
+    """The edges of a block with keys up to `limit`."""
 
+    #: The first edge id of the block, and the number of its edges.
     first: int
-    seen: int
+    num_read: int
     limit: int
     key: NDArray[Any]
     columns: Columns
@@ -46,6 +47,7 @@ class EdgeBuffer:
         dtypes = index, index, weight_dtype or np.int64, np.int64
         self._columns = [self.ops.empty(0, dtype) for dtype in dtypes]
         self._size = 0
+        #: Whether the edges in the buffer have no cycle.
         self.is_forest = True
         #: The largest key that the buffer takes; None for no limit.
         self.limit: int | None = None
@@ -61,7 +63,7 @@ class EdgeBuffer:
         """Return the edges in arrays of exact size; the buffer must not be used again."""
         if self._size == len(self._columns[0]):
             return Columns(*self._columns)
-        copies = self._allocated(self._size, self._columns)
+        copies = self._allocate(self._size, self._columns)
         for copy, column in zip(copies, self.columns, strict=True):
             copy[:] = column
         return Columns(*copies)
@@ -70,7 +72,7 @@ class EdgeBuffer:
         """Add the edges of a block; reduce the buffer first if it is full."""
         first, _, limit, key, columns = selected
         if not len(self._columns[0]):
-            self._columns = self._allocated(self._capacity, columns)
+            self._columns = self._allocate(self._capacity, columns)
         self._weight_dtype = check_dtype(first, columns.weight.dtype, self._weight_dtype)
         half = max(1, self._capacity // 2)
         for start in range(0, len(key), half):
@@ -85,7 +87,7 @@ class EdgeBuffer:
             added: Iterable[NDArray[Any]] = [column[rows] for column in columns]
             if self.limit is not None and self.limit < limit:  # lowered since the block was read
                 added = self.ops.compact(key[rows] <= self.limit, *added)
-            self._place(self._size, added)
+            self._write(self._size, added)
             self.is_forest = False
 
     def stop_at(self, cut: Cut, limit: int) -> None:
@@ -95,14 +97,14 @@ class EdgeBuffer:
     def reduce(self, *, above: int = 0) -> None:
         """Replace the edges by their forest if there are more than `above` of them."""
         if not self.is_forest and self._size > above:
-            self._place(0, self._solver.forest(self.columns, self._num_fragments))
+            self._write(0, self._solver.forest(self.columns, self._num_fragments))
             self.is_forest = True
 
-    def save(self, record: Record | None, seen: int) -> None:
+    def save(self, record: Record | None, num_read: int) -> None:
         """If there is a record, save the edges and the number of edges that the scan has read."""
         if record is not None:
             state = {"cut": self.cut, "limit": self.limit, "is_forest": self.is_forest}
-            record.save(map(self.ops.to_host, self.columns), {"seen": seen, **state})
+            record.save(map(self.ops.to_host, self.columns), {"num_read": num_read, **state})
 
     def resume(self, record: Record | None) -> int:
         """Restore the edges from a record; return the number of edges that the scan had read."""
@@ -111,14 +113,14 @@ class EdgeBuffer:
             return 0
         columns, state = found
         columns = tuple(map(self.ops.asarray, columns))
-        self._columns = self._allocated(self._capacity, columns)
-        self._place(0, columns)
+        self._columns = self._allocate(self._capacity, columns)
+        self._write(0, columns)
         self.is_forest = state["is_forest"]
         if state["cut"] is not None:
             self.stop_at(Cut(*state["cut"]), state["limit"])
-        return int(state["seen"])
+        return int(state["num_read"])
 
-    def _allocated(self, size: int, like: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+    def _allocate(self, size: int, like: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
         """Return writable arrays of the same dtypes in the memory of the array module."""
         return [self.ops.empty(size, column.dtype) for column in like]
 
@@ -132,10 +134,10 @@ class EdgeBuffer:
         ties = np.flatnonzero(key == last)[: count - ops.count(kept)]
         kept[ties] = True
         self.stop_at(Cut(last, int(columns.edge_id[int(ties[-1])])), last - 1)
-        self._place(0, ops.compact(kept, *columns))
+        self._write(0, ops.compact(kept, *columns))
 
-    def _place(self, start: int, columns: Iterable[NDArray[Any]]) -> None:
+    def _write(self, start: int, columns: Iterable[NDArray[Any]]) -> None:
         """Write columns from row `start` on, and end the buffer after them."""
-        for held, column in zip(self._columns, columns, strict=True):
+        for own, column in zip(self._columns, columns, strict=True):
             self._size = start + len(column)
-            held[start : self._size] = column
+            own[start : self._size] = column

@@ -1,8 +1,8 @@
 """Checkpoints: records of tasks in a folder, from which a killed run resumes.
 
 A record is written atomically, and its archive has checksums. All records of a folder belong to one
-run. The folder stores the identity of the run: the version of this package, the steps, the code and
-the values of the stages, the input, and the partitions. A run with another identity is refused.
+run. The folder stores the identity of this run: the version of this package, the steps, the code
+and the values of the stages, the input, and the partitions. A run with another identity is refused.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _DRAFT = "{}-{}.draft"
 
 @dataclass(frozen=True)
 class Record:
-    """The unfinished or finished work of one task: arrays and a state."""
+    """A file with the work of one task, finished or not: arrays and a state."""
 
-    #: All workers must be able to read and write it.
+    #: A path that all workers can read and write.
     path: str
-    #: Interval at which a task saves unfinished work.
+    #: The interval at which a task saves unfinished work.
     seconds: float = 20.0
 
     def load(self) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
@@ -88,8 +88,8 @@ def open_checkpoint(
     """
     path = Path(folder)
     identity = {"version": str(sys.modules[_PACKAGE].__version__), **identity}
-    known = _begun(path, identity)
-    differ = [name for name in identity if known.get(name) != identity[name]]
+    stored = _stored_identity(path, identity)
+    differ = [name for name in identity if stored.get(name) != identity[name]]
     if differ:
         raise OptionError(
             f"{path}: the checkpoint is of another run: {', '.join(differ)} differ; "
@@ -99,7 +99,7 @@ def open_checkpoint(
     return lambda task: Record(str(records / f"{task}.npz"))
 
 
-def _begun(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
+def _stored_identity(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
     """Return the identity that a folder stores; store it first if the folder is new."""
     try:
         if not path.parent.is_dir():
@@ -109,7 +109,7 @@ def _begun(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
         if {other.name for other in path.iterdir()} <= {draft.name, FOLDER}:
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
-        known = dict(json.loads((path / _IDENTITY).read_text()))
+        stored = dict(json.loads((path / _IDENTITY).read_text()))
         for draft in path.glob(_DRAFT.format("*", "?" * 32)):  # drafts of a killed run
             draft.unlink()
     except FileNotFoundError as error:
@@ -118,11 +118,11 @@ def _begun(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
         raise
     except (OSError, TypeError, ValueError) as error:
         raise OptionError(f"{path}: cannot create a checkpoint: {error}") from error
-    return known
+    return stored
 
 
 def recorded_partitions(folder: str | os.PathLike[str]) -> int | None:
-    """Return the number of partitions of the run that made a checkpoint, if there is one."""
+    """Return the number of partitions that a checkpoint states; None if there is no checkpoint."""
     try:
         return int(json.loads(Path(folder, _IDENTITY).read_text())["partitions"])
     except (OSError, TypeError, ValueError, KeyError):

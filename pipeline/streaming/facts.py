@@ -8,11 +8,13 @@ from typing import Self
 
 from ...graphs.source import EdgeSource
 
-#: Bytes on a device per edge (edge ids, keys and positions of light edges, without the columns) and
-#: per vertex (records and the fields of rounds) if it holds the whole graph. Not yet measured.
+#: Bytes that a device needs to solve a whole graph: per edge, without the columns (edge ids, keys
+#: and positions of light edges), and per vertex (records and the fields of rounds). Not measured
+#: yet.
 _DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
-#: Edges that a device sorts and joins at once, and the bytes of each meanwhile. Not yet measured.
-_SORTED, _SORTED_EDGE = 2**22, 48
+#: The number of edges that a device sorts and joins at once, and the bytes for each of them
+#: meanwhile. Not measured yet.
+_SORTED_EDGES, _SORTED_EDGE = 2**22, 48
 
 
 @dataclass(slots=True)  # creating a frozen one takes three times as long
@@ -21,16 +23,15 @@ class GraphFacts:
 
     num_vertices: int
     num_edges: int
-    #: Bytes of a weight.
-    weight: int = 4
-    #: Number of edges of the largest segment that cannot be read in blocks.
-    at_once: int = 0
+    weight_bytes: int = 4
+    #: The number of edges of the largest segment that cannot be read in blocks.
+    edges_at_once: int = 0
     is_in_memory: bool = False
     is_read_once: bool = False
     is_on_device: bool = False
     #: If the graph is a grid, the largest number of edges that remain after its tiles are joined.
-    max_edges_after_tiles: int | None = None
-    #: Number of chunks that Dask computes; 0 for other graphs.
+    edges_after_tiles: int | None = None
+    #: The number of chunks that Dask computes; 0 for other graphs.
     num_chunks: int = 0
     #: Whether every read computes these chunks again.
     is_computed_again: bool = False
@@ -48,25 +49,30 @@ class GraphFacts:
             source.is_in_memory,
             source.is_read_once,
             source.is_on_device,
-            source.max_edges_after_tiles,
+            source.edges_after_tiles,
             num_chunks,
             is_computed_again,
         )
 
     @property
-    def index(self) -> int:
+    def index_bytes(self) -> int:
         """Bytes of a vertex id."""
         return 4 if self.num_vertices <= 2**31 else 8
 
     @property
-    def edge_id(self) -> int:
-        """Bytes of an edge id, if it is not held with its edge."""
+    def edge_id_bytes(self) -> int:
+        """Bytes of an edge id outside a buffer."""
         return 4 if self.num_edges < 2**31 else 8
 
     @property
-    def held_edge(self) -> int:
+    def columns_bytes(self) -> int:
+        """Bytes of the two ends and the weight of an edge."""
+        return 2 * self.index_bytes + self.weight_bytes
+
+    @property
+    def edge_bytes(self) -> int:
         """Bytes of an edge in a buffer: two ends, weight and id."""
-        return 2 * self.index + self.weight + 8
+        return self.columns_bytes + 8
 
 
 def device_bytes(source: EdgeSource) -> int:
@@ -78,7 +84,7 @@ def device_bytes(source: EdgeSource) -> int:
         return sys.maxsize
     graph = GraphFacts.of(source)
     u, v, weight = (column.itemsize for column in source.first_columns())
-    index = graph.index
+    index = graph.index_bytes
     columns = 0 if source.is_on_device else max(u, index) + max(v, index) + weight
-    held = graph.num_edges * (columns + _DEVICE_EDGE) + graph.num_vertices * _DEVICE_VERTEX
-    return held + min(graph.num_edges, _SORTED) * _SORTED_EDGE
+    needed = graph.num_edges * (columns + _DEVICE_EDGE) + graph.num_vertices * _DEVICE_VERTEX
+    return needed + min(graph.num_edges, _SORTED_EDGES) * _SORTED_EDGE

@@ -3,8 +3,8 @@
 After a scan of light edges, one fragment is usually far larger than all others. It is called the
 hub. Nearly all edges that still join two fragments lead to the hub. They are called spokes. Only
 the lightest spoke of a fragment can be in the forest. If both ends of an edge have spokes, the edge
-closes a cycle with these spokes. If it is also heavier than both, it is the heaviest edge on the
-cycle and is dropped. So a later scan holds few edges.
+closes a cycle with these spokes. If it is also heavier than both, it is the heaviest edge of the
+cycle, so it is dropped. Therefore a later scan holds few edges.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from .buffer import Selected
 
 #: The hub is the most frequent end in a sample of this size. A wrong guess affects only speed.
 _SAMPLE = 2**12
-#: New spokes are stored when there is one for every eighth fragment, because storing takes time for
-#: each fragment.
-_STORED = 8
-#: A block is filtered again if more than an eighth of its edges were selected. Threads read it
-#: before the first spokes were known.
-_SELECTED = 8
+#: Bounds are lowered when there is a new spoke for every eighth fragment, because this takes time
+#: for each fragment.
+_FRAGMENTS_PER_SPOKE = 8
+#: A block is filtered again if more than an eighth of its edges were selected: threads may have
+#: filtered it before the first spokes were known.
+_EDGES_PER_SELECTED = 8
 
 
 class HubFilter:
-    """The lightest spoke so far of each fragment."""
+    """The lightest known spoke of each fragment."""
 
     def __init__(self, ops: Any, num_fragments: int, weight_dtype: np.dtype[Any]) -> None:
         self._ops, key = ops, np.dtype(f"u{weight_dtype.itemsize}")
-        #: The key of this spoke; 0 for the hub, and the largest key for a fragment without a spoke.
-        #: An edge that is heavier than the bounds of both its ends is not in the forest.
+        #: The key of the lightest known spoke of each fragment: 0 for the hub, and the largest key
+        #: without a spoke. The forest has no edge that is heavier than the bounds of both its ends.
         self.bound = ops.full(num_fragments, ops.largest(key), dtype=key)
         self._hub: int | None = None
-        self._new: list[tuple[Any, Any]] = []  # fragments and keys of spokes that are not stored
+        self._new: list[tuple[Any, Any]] = []  # fragments and keys of spokes not yet in `bound`
         self._num_new = 0
 
     def within_bounds(self, u: Any, v: Any, key: Any, *columns: Any) -> tuple[Any, ...]:
@@ -57,7 +57,7 @@ class HubFilter:
             ends, counts = np.unique(ops.concat([u[:_SAMPLE], v[:_SAMPLE]]), return_counts=True)
             self._hub = int(ends[counts.argmax()])
             self.bound[self._hub] = 0
-        if len(key) > selected.seen // _SELECTED:
+        if len(key) > selected.num_read // _EDGES_PER_SELECTED:
             u, v, key, *others = self.within_bounds(u, v, key, *selected.columns[2:])
             selected = selected._replace(key=key, columns=Columns(u, v, *others))
         is_spoke = (u == self._hub) | (v == self._hub)
@@ -69,7 +69,7 @@ class HubFilter:
         self._new.append((fragment, key))
         self._num_new += len(key)
         size = len(self.bound)
-        if self._num_new <= size // _STORED:
+        if self._num_new <= size // _FRAGMENTS_PER_SPOKE:
             return
         fragment, key = map(self._ops.concat, map(list, zip(*self._new, strict=True)))
         largest = self._ops.largest(key.dtype)

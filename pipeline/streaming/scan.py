@@ -1,13 +1,13 @@
 """The scan of a partition: read its edges block by block, and keep those that may be in the forest.
 
-Threads read, check and filter the blocks of a partition, which are added to its buffer in order.
-The memory of a scan is the buffer and a few blocks.
+Threads read, check and filter the blocks, which are added to a buffer in order. The memory of a
+scan is the buffer and a few blocks.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -25,20 +25,17 @@ from .buffer import EdgeBuffer, Selected
 from .checkpoint import Record
 from .hub_filter import HubFilter
 from .solver import Solver
-from .threads import in_order
-
-#: First edge id, length, and the function that reads the columns.
-Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
+from .threads import Block, in_order
 
 
 @dataclass(frozen=True)
 class Scanner:
-    """Scans the partitions of a graph; what all scans of a run have in common."""
+    """Scans partitions of a graph, with the settings of all scans of a run."""
 
     solver: Solver
     #: The number of edges that a buffer can hold.
     capacity: int
-    #: Whether later scans take the edges that a scan skips.
+    #: Whether a later scan takes the edges that a scan skips.
     can_rescan: bool
     num_vertices: int
     #: None if the graph is an iterator.
@@ -47,7 +44,7 @@ class Scanner:
     #: The number of edges that a thread reads at once.
     block_edges: int = field(default_factory=lambda: sizes().block_edges)
 
-    def begin(
+    def scan(
         self,
         source: EdgeSource,
         num_fragments: int,
@@ -56,17 +53,21 @@ class Scanner:
         record: Record | None = None,
         *,
         step: str,
-    ) -> Scan:
-        """Begin the scan of a partition, or resume it from a record."""
-        return Scan(self, source, num_fragments, labels, limit, record, step)
+    ) -> Candidates:
+        """Scan a partition, or resume its scan from a record; report progress as `step`.
+
+        Return the forest of the edges that the scan has taken. If there are at most `num_fragments`
+        edges, they may be returned unreduced.
+        """
+        return _Scan(self, source, num_fragments, labels, limit, record, step).run()
 
     def takes_all(self, num_fragments: int) -> bool:
-        """Return whether so few fragments remain that a scan needs no limit."""
+        """Return whether a scan needs no limit, because few fragments remain."""
         return num_fragments <= self.capacity // LAST_SHARE
 
     def folds(self, num_fragments: int) -> bool:
         """Return whether the forest of a full buffer replaces its edges."""
-        if not self.can_rescan:  # no edge may be left for later
+        if not self.can_rescan:
             return True
         is_first = num_fragments == self.num_vertices
         return num_fragments <= self.capacity // (FOLD_SHARE if is_first else 2)
@@ -78,17 +79,17 @@ class Scanner:
     def reduce(
         self, candidates: Candidates, num_fragments: int, record: Record | None, *, trim: bool
     ) -> Candidates:
-        """Return the forest of candidates; with `trim`, without the edges after their cut."""
-        pool().trim()  # the edges need larger blocks than those that the scans have freed
+        """Return the forest of candidates; with `trim`, first drop the edges after their cut."""
+        pool().trim()  # the edges need larger blocks than scans have freed
         solver = self.solver.here()
         ops, saved = solver.ops, record and record.load()
         if saved:
             edges = Columns(*map(ops.asarray, saved[0]))
         else:
             u, v, *others = zip(*candidates.edges, strict=True)
-            ends = (ops.concat(list(parts)) for parts in (u, v))  # copies, which may be overwritten
-            joined = (parts[0] if len(parts) == 1 else ops.concat(list(parts)) for parts in others)
-            edges = Columns(*ends, *joined)
+            ends = (ops.concat(list(parts)) for parts in (u, v))  # copies: they may be overwritten
+            rest = (parts[0] if len(parts) == 1 else ops.concat(list(parts)) for parts in others)
+            edges = Columns(*ends, *rest)
             if trim and candidates.cut:
                 edges = solver.up_to(candidates.cut, edges)
             edges = solver.forest(edges, num_fragments)
@@ -98,7 +99,7 @@ class Scanner:
 
 
 @dataclass
-class Scan:
+class _Scan:
     """The scan of one partition."""
 
     scanner: Scanner
@@ -112,35 +113,36 @@ class Scan:
     step: str
 
     def __post_init__(self) -> None:
-        scanner, dtype, limit = self.scanner, self.source.weight_dtype, self.limit
-        size, folds = self.num_fragments, limit is None and scanner.folds(self.num_fragments)
+        scanner, size, limit = self.scanner, self.num_fragments, self.limit
+        dtype, folds = self.source.weight_dtype, limit is None and scanner.folds(size)
         self._solver = scanner.solver.here()
         self._buffer = EdgeBuffer(self._solver, size, scanner.capacity, dtype, folds=folds)
         self._filter = None
         if self.labels is not None:
             ops = self._solver.thread_ops
             self._filter = HubFilter(ops, size, dtype or np.dtype(np.int64))
-        #: Number of edges that were read, and when they were last saved.
-        self._seen, self._saved = self._buffer.resume(self.record), time.perf_counter()
-        if limit is not None and not self._seen:
+        self._num_read = self._buffer.resume(self.record)
+        self._saved_at = time.perf_counter()
+        if limit is not None and not self._num_read:
             self._buffer.stop_at(Cut(limit, np.iinfo(np.int64).max), limit)
 
     def run(self) -> Candidates:
-        """Read the partition; return the forest of the edges taken, or few edges unreduced."""
+        """Read the partition; see `Scanner.scan`."""
+        record = self.record
         for selected in self._read():
             self._keep(selected)
-            if self.record is not None and time.perf_counter() - self._saved > self.record.seconds:
+            if record is not None and time.perf_counter() - self._saved_at > record.seconds:
                 self._save()
         self._buffer.reduce(above=self.num_fragments)
         self._save()
         return Candidates((self._buffer.release(),), self._buffer.cut, self._buffer.is_forest)
 
     def _read(self) -> Iterator[Selected]:
-        """Read block by block; yield the selected edges of each block."""
+        """Yield the selected edges of each block."""
         source, buffer, total = self.source, self._buffer, self.source.num_edges
-        rest = source.slice(self._seen, total or 0) if self._seen else source
-        most = self.scanner.block_edges
-        size = max(1, min(most, most if total is None else total, self.scanner.capacity // 2))
+        rest = source.slice(self._num_read, total or 0) if self._num_read else source
+        size = min(self.scanner.block_edges, self.scanner.capacity // 2)
+        size = max(1, size if total is None else min(size, total))
         ops = self._solver.ops
         positions = ops.arange(size, ops.index_dtype(size))
         calls = (
@@ -149,7 +151,7 @@ class Scan:
         for selected in in_order(calls, self._solver.backend):
             yield selected
             if buffer.limit is not None and buffer.limit < 0:
-                self._seen = total or self._seen  # all later edges exceed the limit
+                self._num_read = total or self._num_read  # all later edges exceed the limit
                 return
 
     def _select(self, block: Block, positions: NDArray[Any], limit: int | None) -> Selected:
@@ -176,11 +178,11 @@ class Scan:
     def _keep(self, selected: Selected) -> None:
         """Add the edges of a block to the buffer."""
         self._buffer.append(selected if self._filter is None else self._filter.select(selected))
-        self._seen += selected.seen
-        done = self.source.first_id - self.scanner.first_edge + self._seen
+        self._num_read += selected.num_read
+        done = self.source.first_id - self.scanner.first_edge + self._num_read
         report_progress(self.step, done, max(done, self.scanner.num_edges or 0))
 
     def _save(self) -> None:
         """If there is a record, save the buffer and the number of edges read."""
-        self._buffer.save(self.record, self._seen)
-        self._saved = time.perf_counter()
+        self._buffer.save(self.record, self._num_read)
+        self._saved_at = time.perf_counter()

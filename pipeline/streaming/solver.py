@@ -1,4 +1,4 @@
-"""The solver of scans and merges: it runs an algorithm on edges in memory, within a task."""
+"""The solver of scans and merges: it runs an algorithm inside a task, on edges in memory."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..dataflow import Dataflow
 from ..execute import execute, forest_ids
 from ..schedulers.scheduler import Inline, worker_backend
 
-#: Edges per fragment above which the solver searches for the fragments that the edges touch.
-_MANY = 2
+#: Edges per vertex from which the solver searches for the vertices that the edges touch.
+_DENSE = 2
 
 
 @dataclass(frozen=True)
 class Solver:
-    """Finds minimum forests within a task."""
+    """Finds minimum forests inside a task."""
 
     #: From ``columns`` to ``forest``; see `strategies.from_columns`.
     flow: Dataflow
@@ -34,7 +34,7 @@ class Solver:
 
     @property
     def thread_ops(self) -> Any:
-        """The array module of one thread, for threads that each work on their own block."""
+        """The array module of one thread, for threads that work on different blocks."""
         return array_module(Backend(self.backend.name))
 
     def here(self) -> Solver:
@@ -46,7 +46,7 @@ class Solver:
         return self.ops.order_key(weight, signed=True, descending=self.maximum)
 
     def forest(self, columns: Columns, num_vertices: int) -> Columns:
-        """Return the forest of these edges; the ends in `columns` may be overwritten."""
+        """Return the minimum forest of some edges; the ends in `columns` may be overwritten."""
         ops, size = self.ops, len(columns.u)
         columns = Columns(*map(ops.asarray, columns))
         touched, count = self._number_touched(columns, num_vertices)
@@ -79,7 +79,7 @@ class Solver:
         Return the vertex of each number, or None if nothing was renumbered, and their count.
         """
         ops, (u, v, *_) = self.ops, columns
-        if len(u) < _MANY * size:
+        if len(u) < _DENSE * size:
             return None, size
         is_touched = ops.scatter(u, True, size, False, dtype=bool)
         is_touched |= ops.scatter(v, True, size, False, dtype=bool)
@@ -92,7 +92,7 @@ class Solver:
         return ops.compact(is_touched, ops.arange(size, dtype=u.dtype))[0], count
 
     def up_to(self, cut: Cut, columns: Columns) -> Columns:
-        """Return the edges up to a cut."""
+        """Return the edges up to a cut, in the order of (weight, edge id)."""
         key = self.keys(columns.weight)
         kept = (key < cut.key) | ((key == cut.key) & (columns.edge_id <= cut.edge_id))
         return Columns(*self.ops.compact(kept, *columns))

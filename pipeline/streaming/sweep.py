@@ -1,7 +1,7 @@
-"""The strategy "sweep", for graphs whose vertices do not fit in memory; edges are on disk.
+"""The strategy "sweep", for graphs whose vertices do not fit in memory: its edges are on disk.
 
-Each range of vertices has a bucket. Edges are added to it when the graph is read, and when earlier
-ranges are removed. When its own range is removed, the bucket is read and then deleted.
+Each range of vertices has a bucket: a file of edges. Edges are added to it when the graph is read,
+and when earlier ranges are removed. When its range is removed, it is read and then deleted.
 """
 
 from __future__ import annotations
@@ -37,61 +37,48 @@ from .buckets import (
 )
 from .checkpoint import Record
 from .solver import Solver
-from .threads import in_order
-
-#: First edge id, length, and the function that reads the columns.
-Block = tuple[int, int, Callable[[], tuple[NDArray[Any], ...]]]
-
-
-def _index(size: int) -> np.dtype[Any]:
-    return np.dtype(np.int32 if size < 2**31 else np.int64)
+from .threads import Block, in_order
 
 
 @dataclass(frozen=True)
 class Sweeper:
-    """Deals the edges of a graph to buckets, and holds the settings of all ranges.
-
-    Attributes
-    ----------
-    solver : Solver
-    capacity : int
-        The number of edges that memory holds.
-    num_vertices, num_edges, first_edge : int
-    weight_dtype : dtype
-    folder : str
-        The folder of the buckets if there is no checkpoint.
-    """
+    """Deals the edges of a graph to buckets, with the settings of a sweep."""
 
     solver: Solver
+    #: The number of edges that memory holds.
     capacity: int
     num_vertices: int
     num_edges: int
     first_edge: int
     weight_dtype: np.dtype[Any]
+    #: The folder of the buckets if there is no checkpoint.
     folder: str
 
     def deal(self, source: EdgeSource, record: Record | None) -> Buckets:
         """Write the edges of a graph to buckets; resume from those of a killed run, if any."""
         buckets = self._open(record)
-        saved = time.perf_counter()
-        rest = source.slice(buckets.seen, self.num_edges)
+        saved_at = time.perf_counter()
+        rest = source.slice(buckets.num_read, self.num_edges)
         size = max(1, min(sizes().block_edges, self.capacity // 2))
         calls = (partial(self._deal, buckets.order, block) for block in rest.blocks(size))
         for count, dealt in in_order(calls, self.solver.backend):
             buckets.append(dealt)
-            buckets.seen += count
-            if record is not None and time.perf_counter() - saved > record.seconds:
+            buckets.num_read += count
+            if record is not None and time.perf_counter() - saved_at > record.seconds:
                 buckets.save()
-                saved = time.perf_counter()
-            report_progress("deal edges", buckets.seen, self.num_edges)
+                saved_at = time.perf_counter()
+            report_progress("deal edges", buckets.num_read, self.num_edges)
         buckets.save()
         return buckets
 
     def _open(self, record: Record | None) -> Buckets:
         """Return new buckets, or those of a killed run."""
-        bits = sizes().tile.bit_length() - 1
-        index = _index(self.num_vertices + 2**bits)
-        dtypes = index, index, np.dtype(f"u{self.weight_dtype.itemsize}"), _index(self.num_edges)
+        bits, ops = sizes().tile.bit_length() - 1, self.solver.ops
+        index, edge_id = (
+            np.dtype(ops.index_dtype(size))
+            for size in (self.num_vertices + 2**bits, self.num_edges)
+        )
+        dtypes = index, index, np.dtype(f"u{self.weight_dtype.itemsize}"), edge_id
         folder, saved = Path(self.folder), record and record.load()
         if record is not None:
             folder = Path(record.path).with_suffix("")
@@ -103,8 +90,8 @@ class Sweeper:
             self._check_disk(folder, sum(dtype.itemsize for dtype in dtypes))
             tiles = max(1, -(-self.num_vertices >> bits))
             starts = np.array(choose_ranges(tiles, 2**bits, self.num_edges, self.capacity))
-            files = len(starts) - 1 + max(1, -(-self.num_edges // self.capacity))
-            ends, state = np.zeros((files, 2), np.int64), {"seen": 0, "range": 0}
+            num_files = len(starts) - 1 + max(1, -(-self.num_edges // self.capacity))
+            ends, state = np.zeros((num_files, 2), np.int64), {"num_read": 0, "range": 0}
         order = VertexOrder.of(bits, starts, index)
         if not order.fits(self.capacity, state["range"]):
             raise OptionError(
@@ -113,12 +100,12 @@ class Sweeper:
             )
         return Buckets(self, order, dtypes, folder, record, len(ends)).restore(ends, state)
 
-    def _check_disk(self, folder: Path, edge: int) -> None:
+    def _check_disk(self, folder: Path, edge_bytes: int) -> None:
         """Check the free space: a bucket is on disk twice while its edges move.
 
         Forest ids need no extra space: each replaces a larger edge that was removed.
         """
-        needed = edge * (self.num_edges + min(self.num_edges, self.capacity))
+        needed = edge_bytes * (self.num_edges + min(self.num_edges, self.capacity))
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise OptionError(
@@ -132,28 +119,21 @@ class Sweeper:
         ops = self.solver.thread_ops
         u, v, weight = map(ops.asarray, read())
         check_dtype(first, weight.dtype, self.weight_dtype)
-        u, v = (order.place(ops, as_index(ends, self.num_vertices)) for ends in (u, v))
+        u, v = (order.positions(ops, as_index(ends, self.num_vertices)) for ends in (u, v))
         key = ops.order_key(weight, descending=self.solver.maximum)
-        edge_id = ops.consecutive(first - self.first_edge, count, _index(self.num_edges))
+        dtype = ops.index_dtype(self.num_edges)
+        edge_id = ops.consecutive(first - self.first_edge, count, dtype)
         largest = ops.largest(key.dtype)
         columns = ops.compact_pairs(u, v, key, largest, order.rank.dtype, edge_id)
         return count, order.deal(ops, *columns)
 
 
 class Buckets:
-    """The edges between vertices that are not yet removed, and the ids of the forest so far.
+    """The edges between vertices that are not removed yet, and the ids of the forest so far.
 
-    Parameters
-    ----------
-    sweeper : Sweeper
-    order : VertexOrder
-    dtypes : tuple of dtype
-        The dtypes of the columns u, v, key and edge id. Ids count from the graph's first edge.
-    folder : Path
-    record : Record, optional
-        Saves the state after each range.
-    num_files : int
-        The number of files: one for each range of vertices, the rest for ranges of forest ids.
+    Of `num_files` files in `folder`, each range of vertices has one, and the rest are for ranges of
+    edge ids, which count from the first edge of the graph. `dtypes` are those of the columns u, v,
+    key and edge id. After each range, `record` saves the state.
     """
 
     def __init__(
@@ -167,15 +147,16 @@ class Buckets:
     ) -> None:
         self.order, self._sweeper, self._record = order, sweeper, record
         #: The number of edges that were read from the graph.
-        self.seen = 0
+        self.num_read = 0
+        #: The number of ranges that were removed, which is the number of the current range.
         self._range = 0
         self._folder = folder.parent
-        names = (f"bucket-{number}" for number in range(order.num_ranges))
-        self._files = [SegmentFile(folder / name, dtypes) for name in names]
-        names = (f"forest-{number}" for number in range(num_files - order.num_ranges))
-        #: The ids of the forest, in a file for each range of ids.
-        self._forest = [SegmentFile(folder / name, dtypes[-1:]) for name in names]
-        #: The bucket that was last read, if it was read in one block.
+        buckets = [f"bucket-{number}" for number in range(order.num_ranges)]
+        ranges = [f"forest-{number}" for number in range(num_files - order.num_ranges)]
+        self._forest_files = [SegmentFile(folder / name, dtypes[-1:]) for name in ranges]
+        #: The buckets, and then the files of forest ids.
+        self._files = [SegmentFile(folder / name, dtypes) for name in buckets] + self._forest_files
+        #: The current bucket, if it was read in one block.
         self._block: Edges | None = None
 
     @property
@@ -185,7 +166,7 @@ class Buckets:
 
     @property
     def first_vertex(self) -> int:
-        """The place of the first vertex that is not removed."""
+        """The position of the first vertex that is not removed."""
         return self.order.start(self._range)
 
     @property
@@ -204,8 +185,8 @@ class Buckets:
             yield self._block
             return
         bucket, capacity = self._files[self._range], self._sweeper.capacity
-        is_whole = bucket.count <= capacity
-        most = bucket.count if is_whole else rows_at_once(capacity, self.num_vertices)
+        is_whole = bucket.num_rows <= capacity
+        most = bucket.num_rows if is_whole else rows_at_once(capacity, self.num_vertices)
         for columns in bucket.blocks(most):
             for ends in columns[:2]:
                 ends -= self.first_vertex
@@ -216,14 +197,14 @@ class Buckets:
     def move(self, replace_ends: Callable[[Any, Edges], Iterable[Any]]) -> Buckets:
         """Move the edges of the current bucket to later ones, and begin the next range with edges.
 
-        Threads call `replace_ends` with an array module and some edges of `blocks`. It returns the
-        columns of the edges that remain.
+        Threads call `replace_ends` with an array module and a part of a block. It returns the
+        columns of the edges to keep.
         """
         solver, first, step = self._sweeper.solver, self.first_vertex, sizes().block_edges
 
         def deal(edges: Edges) -> Dealt:
-            u, v, *others = replace_ends(solver.thread_ops, edges)
-            return self.order.deal(solver.thread_ops, u + first, v + first, *others)
+            u, v, *rest = replace_ends(solver.thread_ops, edges)
+            return self.order.deal(solver.thread_ops, u + first, v + first, *rest)
 
         calls = (
             partial(deal, Edges(*(column[start : start + step] for column in block)))
@@ -242,7 +223,7 @@ class Buckets:
 
     def _skip_empty(self, first: int) -> None:
         """Begin the first range with edges from range `first` on, or else the last range."""
-        filled = (n for n in range(first, self.order.num_ranges) if self._files[n].count)
+        filled = (n for n in range(first, self.order.num_ranges) if self._files[n].num_rows)
         self._range = next(filled, self.order.num_ranges - 1)
 
     def append(self, dealt: Dealt) -> None:
@@ -252,10 +233,10 @@ class Buckets:
 
     def add_to_forest(self, edge_ids: NDArray[Any]) -> None:
         """Write the ids of edges in the forest."""
-        edge_ids, parts = np.sort(edge_ids), len(self._forest)
-        firsts = [self._sweeper.num_edges * part // parts for part in range(1, parts)]
+        edge_ids, count = np.sort(edge_ids), len(self._forest_files)
+        firsts = [self._sweeper.num_edges * number // count for number in range(1, count)]
         cuts = np.searchsorted(edge_ids, firsts)
-        for file, ids in zip(self._forest, np.split(edge_ids, cuts), strict=True):
+        for file, ids in zip(self._forest_files, np.split(edge_ids, cuts), strict=True):
             if len(ids):
                 file.append(Segment.of([ids]))
 
@@ -265,17 +246,17 @@ class Buckets:
         The array is a file mapped to memory if there are more than `capacity` ids.
         """
         self._block = None
-        pool().trim()  # the ids need larger blocks than those that the ranges have freed
-        count = sum(file.count for file in self._forest)
-        parts = map(self._sorted_ids, self._forest)
+        pool().trim()  # the ids need larger blocks than ranges have freed
+        count = sum(file.num_rows for file in self._forest_files)
+        blocks = map(self._sorted_ids, self._forest_files)
         if count <= self._sweeper.capacity:
-            return np.concatenate(list(parts))
+            return np.concatenate(list(blocks))
         with write_errors(self._folder):
-            return mapped(parts, count, np.int64, self._folder)
+            return mapped(blocks, count, np.int64, self._folder)
 
     def _sorted_ids(self, file: SegmentFile) -> NDArray[np.int64]:
-        """Read the ids of a range; there are at most `capacity`."""
-        ((ids,),) = file.blocks(file.count)
+        """Read the ids of a range, at most `capacity`."""
+        ((ids,),) = file.blocks(file.num_rows)
         ids.sort()
         edge_ids: NDArray[np.int64] = np.add(ids, self._sweeper.first_edge, dtype=np.int64)
         return edge_ids
@@ -283,17 +264,13 @@ class Buckets:
     def save(self) -> None:
         """Save the state, if there is a record."""
         if self._record is not None:
-            ends = np.array([(file.count, file.length) for file in self._all_files])
-            state = {"seen": self.seen, "range": self._range, "bits": self.order.bits}
+            ends = np.array([(file.num_rows, file.num_bytes) for file in self._files])
+            state = {"num_read": self.num_read, "range": self._range, "bits": self.order.bits}
             self._record.save((self.order.starts, ends), state)
 
     def restore(self, ends: NDArray[np.int64], state: dict[str, Any]) -> Buckets:
         """Restore a saved state; remove segments written after it or by another run."""
-        self.seen, self._range = state["seen"], state["range"]
-        for number, (file, end) in enumerate(zip(self._all_files, ends.tolist(), strict=True)):
+        self.num_read, self._range = state["num_read"], state["range"]
+        for number, (file, end) in enumerate(zip(self._files, ends.tolist(), strict=True)):
             file.restore(*(end if number >= self._range else (0, 0)))
         return self
-
-    @property
-    def _all_files(self) -> list[SegmentFile]:
-        return [*self._files, *self._forest]

@@ -20,23 +20,25 @@ from .threads import in_order
 
 
 class JoinedTile(NamedTuple):
-    """A tile after its vertices were joined."""
+    """A tile whose vertices were joined to fragments."""
 
+    #: The places of its vertices in a partition, along each axis.
     box: tuple[slice, ...]
     #: The fragment of each vertex.
     label: NDArray[Any]
     num_fragments: int
-    #: The ids of edges of the forest.
+    #: The ids of the edges that join the fragments.
     chosen: NDArray[Any]
-    #: The edges that remain. Their ends are vertices.
-    left: Columns
+    #: The edges that are not decided yet. Their ends are vertices.
+    remaining: Columns
 
 
 @dataclass(frozen=True)
 class TileJoiner:
-    """Joins the vertices of tiles; `first_edge` and `num_edges` are those of the whole grid."""
+    """Joins the vertices of tiles."""
 
     solver: Solver
+    #: The first edge id and the number of edges of the whole grid.
     first_edge: int
     num_edges: int | None
 
@@ -48,13 +50,13 @@ class TileJoiner:
     def _join_each(
         self, source: EdgeSource, tiles: Iterator[Tile], num_vertices: int
     ) -> Iterator[JoinedTile]:
-        solver, seen = self.solver.here(), 0
-        total = source.num_edges or 0
+        solver, num_joined = self.solver.here(), 0
+        first, num_edges = source.first_id - self.first_edge, source.num_edges or 0
         calls = (partial(_join, solver, source, tile) for tile in tiles)
         for joined in in_order(calls, solver.backend):
             yield joined
-            seen += len(joined.label)
-            done = source.first_id - self.first_edge + total * seen // num_vertices
+            num_joined += len(joined.label)
+            done = first + num_edges * num_joined // num_vertices
             report_progress("join tiles", done, self.num_edges or 0)
 
 
@@ -67,7 +69,7 @@ def _join(solver: Solver, source: EdgeSource, tile: Tile) -> JoinedTile:
     key = ops.order_key(ops.asarray(weight), signed=True, descending=solver.maximum)
     u, v = map(ops.asarray, (tile.shape.u, tile.shape.v))
     certain, undecided, label, count = ops.contract_tile(u, v, key, tile.shape.num_vertices)
-    left = np.concatenate([ops.to_host(undecided), tile.shape.leaving])
+    rest = np.concatenate([ops.to_host(undecided), tile.shape.leaving])
     chosen = tile.edge_ids(ops.to_host(certain))
-    columns = Columns(*tile.ends(left), weight[left], tile.edge_ids(left))
-    return JoinedTile(tile.box, label, count, chosen, columns)
+    remaining = Columns(*tile.ends(rest), weight[rest], tile.edge_ids(rest))
+    return JoinedTile(tile.box, label, count, chosen, remaining)

@@ -17,7 +17,7 @@ def load_partition(ops: ArrayModule, source: Source, num_edges: Count) -> Column
 @stage(writes="columns")
 def load_forest(source: Source, scanner: Scanner, num_vertices: Count) -> Columns:
     """Find the forest of a partition; load a partition with few edges unreduced."""
-    candidates: Candidates = scanner.begin(source, num_vertices, step="load forests").run()
+    candidates: Candidates = scanner.scan(source, num_vertices, step="load forests")
     return candidates.edges[0]
 
 

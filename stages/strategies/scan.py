@@ -92,8 +92,7 @@ def scan_partition(
     vertices are joined. The task resumes from the edges that it saves in `record`.
     """
     step = f"scan {num_scans}"
-    scan = scanner.begin(source, num_fragments, labels, limit, record, step=step)
-    candidates: Candidates = scan.run()
+    candidates: Candidates = scanner.scan(source, num_fragments, labels, limit, record, step=step)
     return candidates
 
 

@@ -55,9 +55,9 @@ def join_tiles(
         num_fragments += tile.num_fragments
         chosen[num_chosen : num_chosen + len(tile.chosen)] = ops.asarray(tile.chosen)
         num_chosen += len(tile.chosen)
-        for column, values in zip(columns, tile.left, strict=True):
+        for column, values in zip(columns, tile.remaining, strict=True):
             column[num_remaining : num_remaining + len(values)] = ops.asarray(values)
-        num_remaining += len(tile.left.u)
+        num_remaining += len(tile.remaining.u)
     remaining = Columns(*(column[:num_remaining] for column in columns))
     return labels, num_fragments, remaining, chosen[:num_chosen]
 

@@ -197,7 +197,7 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     assert not reduces_first(known, roomy)
     assert reduces_first(known, tight)
     # Something other than a forest must not be taken from forests.
-    assert not reduces_first(Alternatives(kruskal, is_own=True), tight)
+    assert not reduces_first(Alternatives(kruskal, is_custom=True), tight)
     assert not reduces_first(Alternatives(Pipeline("p", result=("num_edges",))), tight)
 
 
@@ -248,4 +248,4 @@ def test_bytes_of_a_held_edge(num_vertices, weight):
     solver, dtype = Solver(mstflow.algorithm("kruskal"), Backend("numpy"), False), np.dtype(weight)
     buffer = EdgeBuffer(solver, num_vertices, 8, dtype, folds=True)
     held = sum(column.itemsize for column in buffer.columns)
-    assert GraphFacts(num_vertices, 9, dtype.itemsize).held_edge == held
+    assert GraphFacts(num_vertices, 9, dtype.itemsize).edge_bytes == held

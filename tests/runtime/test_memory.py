@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -31,23 +32,22 @@ def test_blocks_do_not_overlap(sizes, data):
     pool, leases = memory.Pool(), []
     runs = data.draw(st.integers(0, 3))
     for _ in range(runs):
-        pool.keep(1, True)
-        pool.keep(-1, True)
-    pool.keep(1, True)
-    for place, size in enumerate(sizes):
-        leases.append((pool.take(size), place))
-        assert len(block(leases[-1][0])) == size
-        block(leases[-1][0])[::4096] = place
-        while leases and data.draw(st.booleans()):
-            lease, value = leases.pop(data.draw(st.integers(0, len(leases) - 1)))
-            assert (block(lease)[::4096] == value).all()
-            del lease
-        assert not any(one[1] == two[0] for one in pool.free for two in pool.free)
-        in_use = sum(len(block(lease)) for lease, _ in leases)
-        assert in_use + sum(stop - start for start, stop in pool.free) == pool.size
-    lease = None
-    leases.clear()
-    pool.keep(-1, True)
+        with pool.keeping_blocks():
+            pass
+    with pool.keeping_blocks():
+        for place, size in enumerate(sizes):
+            leases.append((pool.take(size), place))
+            assert len(block(leases[-1][0])) == size
+            block(leases[-1][0])[::4096] = place
+            while leases and data.draw(st.booleans()):
+                lease, value = leases.pop(data.draw(st.integers(0, len(leases) - 1)))
+                assert (block(lease)[::4096] == value).all()
+                del lease
+            assert not any(one[1] == two[0] for one in pool.free for two in pool.free)
+            in_use = sum(len(block(lease)) for lease, _ in leases)
+            assert in_use + sum(stop - start for start, stop in pool.free) == pool.size
+        lease = None
+        leases.clear()
     assert pool.leases == 0
     assert bool(pool.free) == (pool.mapping is not None) == bool(sizes and runs)
 
@@ -55,7 +55,7 @@ def test_blocks_do_not_overlap(sizes, data):
 @pytest.fixture
 def pool():
     """A pool of its own."""
-    with memory.using_pool(memory.Pool()) as pool:
+    with mock.patch.object(memory, "_pool", memory.Pool()) as pool:
         yield pool
 
 
@@ -119,7 +119,7 @@ def test_arrays_that_outlive_a_run_are_returned_like_its_free_blocks(pool):
 
 
 def test_larger_arrays_than_the_range_come_from_numpy():
-    with memory.using_pool(memory.Pool(memory.PAGE)) as pool:
+    with mock.patch.object(memory, "_pool", memory.Pool(memory.PAGE)) as pool:
         arrays = [memory.empty(2**21, np.uint8) for _ in range(3)]
         assert pool.leases == bool(pool.mapping)
     assert [len(array) for array in arrays] == [2**21] * 3
@@ -159,7 +159,7 @@ def test_too_large_arrays_raise_memory_error():
 @pytest.mark.skipif(not hasattr(mmap, "MAP_ANONYMOUS"), reason="Windows has no such range")
 def test_a_system_may_have_fewer_addresses_than_the_range():
     """Such as a system of 32 bits."""
-    with memory.using_pool(memory.Pool(2**64)) as pool:
+    with mock.patch.object(memory, "_pool", memory.Pool(2**64)) as pool:
         assert len(memory.empty(2**21, np.uint8)) == 2**21
         assert (pool.leases, pool.mapping) == (0, None)
 

@@ -182,7 +182,7 @@ FAULTS = [
     ),
     Fault(
         "a pipeline of one's own is merged like forests",
-        "pipeline/planning/plan.py", "run.alternatives.is_own and run.is_split", "False",
+        "pipeline/planning/plan.py", "run.alternatives.is_custom and run.is_split", "False",
         PIPELINE,
     ),
     Fault(
@@ -223,7 +223,7 @@ FAULTS = [
     ),
     Fault(
         "eight bytes of each edge that is held are not counted",
-        "pipeline/streaming/facts.py", "self.weight + 8\n\n", "self.weight\n\n",
+        "pipeline/streaming/facts.py", "self.columns_bytes + 8", "self.columns_bytes",
         "tests/pipeline/test_plan.py", "bytes",
     ),
     # Graphs and formats.

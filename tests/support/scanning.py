@@ -5,7 +5,7 @@ import itertools
 from mstflow import algorithm
 from mstflow.pipeline.catalogue.strategies import from_columns, strategy_flow
 from mstflow.pipeline.execute import execute
-from mstflow.pipeline.planning.costs import num_light
+from mstflow.pipeline.planning.costs import choose_num_light
 from mstflow.pipeline.schedulers.scheduler import Inline
 from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.pipeline.streaming.scan import Scanner
@@ -47,7 +47,7 @@ def scan(
         "scanner": Scanner(
             solver, capacity, can_rescan, source.num_vertices, count, source.first_id
         ),
-        "num_light": num_light(GraphFacts.of(source), capacity, len(partitions)),
+        "num_light": choose_num_light(GraphFacts.of(source), capacity, len(partitions)),
         "num_partitions": len(partitions),
     }
     fields, report = execute(

@@ -20,10 +20,12 @@ import dask
 import numpy as np
 import pytest
 from distributed import Future
+from scanning import scan
 
 import mstflow
-from mstflow import Loop, Pipeline, stage
+from mstflow import EdgeList, Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
+from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.schedulers.dask_schedulers import Cluster, LocalDask
 from mstflow.pipeline.schedulers.opening import local_cluster, open_scheduler
 from mstflow.pipeline.schedulers.scheduler import Inline, worker_backend
@@ -130,7 +132,7 @@ def test_a_dead_worker_is_an_error():
 
 def test_a_cluster_whose_workers_have_all_ended_is_an_error(tmp_path):
     with contextlib.ExitStack() as stack:
-        client = local_cluster(1, str(tmp_path), stack, alone_seconds=1)
+        client = local_cluster(1, str(tmp_path), stack, no_workers_seconds=1)
         client.cluster.scale(0)
         while client.nthreads():
             time.sleep(0.01)
@@ -420,6 +422,34 @@ def test_a_result_that_another_thread_deletes_is_not_waited_for(cluster, monkeyp
         finally:
             is_gathered.set()
             deleting.join()
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
+def test_an_open_scheduler_serves_several_runs(scheduler, request, monkeypatch):
+    """Dask returns the result of an earlier task that is alive and has the same key."""
+    where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
+    opened = LocalDask if scheduler == "threads" else Cluster
+    alive, submit = [], opened.submit
+
+    def submit_and_keep(self, *arguments, **options):
+        alive.append(submit(self, *arguments, **options))
+        return alive[-1]
+
+    monkeypatch.setattr(opened, "submit", submit_and_keep)
+    u, v, weight = GRAPH
+    with open_scheduler(where, None) as scheduler:
+        for graph in (EdgeList(u, v, weight), EdgeList(v, u // 2, weight[::-1].copy())):
+            source, options = EdgeSource.of(graph), {"capacity": 9000, "can_rescan": False}
+            for strategy in ("tree", "iterate"):
+                options["strategy"] = strategy
+                expected, known = scan(source, [8000], **options)
+                found, report = scan(source, [8000], scheduler=scheduler, **options)
+                assert np.array_equal(found, expected)
+                assert report.final == known.final
+                assert report.counts == known.counts
+                assert [call[:3] for call in report.calls] == [call[:3] for call in known.calls]
+    names = {handle.result.key.partition("-")[0] for handle in alive}
+    assert {"scan_partition", "load_forest"} < names  # dashboards group tasks by their stages
 
 
 def test_a_daemonic_process_cannot_start_processes(monkeypatch):

@@ -204,13 +204,12 @@ def test_rounds_in_little_memory_run_over_forests(folder, scheduler, request):
     source = open_files([folder]).with_sizes()
     options = {"capacity": 2 * N, "can_rescan": False, "strategy": "iterate"}
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
-    for partitions in (1, 3, 20):
-        cuts = [M * place // partitions for place in range(1, partitions)]
-        # An opened scheduler is for one run.
-        with open_scheduler(where, None) if scheduler != "inline" else nullcontext() as opened:
+    with open_scheduler(where, None) if scheduler != "inline" else nullcontext() as opened:
+        for partitions in (1, 3, 20):
+            cuts = [M * place // partitions for place in range(1, partitions)]
             found, report = scan(source, cuts, scheduler=opened, **options)
-        assert np.array_equal(found, EXPECTED)
-        assert report.final["num_edges"] < min(M, partitions * N)
+            assert np.array_equal(found, EXPECTED)
+            assert report.final["num_edges"] < min(M, partitions * N)
 
 
 @pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])

@@ -207,7 +207,7 @@ def test_an_order_is_a_permutation(vertices):
         starts = np.array([0, -(-vertices >> bits)])
         order = VertexOrder.of(bits, starts, np.dtype(np.int32))
         ops = array_module("numpy")
-        places = order.place(ops, np.arange(starts[-1] << bits, dtype=np.int32))
+        places = order.positions(ops, np.arange(starts[-1] << bits, dtype=np.int32))
         assert sorted(places.tolist()) == list(range(starts[-1] << bits))
 
 
