@@ -33,7 +33,7 @@ def start_core_distances(
 ) -> tuple[VertexKeys, VertexIndex, Count]:
     """Start with each sample as its own nearest sample, at distance 0.
 
-    The id of this neighbor is -1, which precedes all other neighbors at distance 0.
+    Its id as a neighbor is -1, which precedes all other neighbors at distance 0.
     """
     key_dtype = f"u{weight_order.dtype.itemsize}"
     return (

@@ -211,12 +211,13 @@ class Dendrogram:
             If a vertex is not in the graph, or the lengths differ.
         """
         ops = array_module(self.backend)
-        a, b = (ops.asarray(self._vertices(name, each)) for name, each in (("a", a), ("b", b)))
-        if len(a) != len(b):
-            message = f"a and b must have the same length, not {len(a)} and {len(b)}"
+        first = ops.asarray(self._vertices("a", a))
+        second = ops.asarray(self._vertices("b", b))
+        if len(first) != len(second):
+            message = f"a and b must have the same length, not {len(first)} and {len(second)}"
             raise OptionError(message)
         place, table = self._line
-        rank = heaviest_between(ops, place, table, a, b, len(self.edge_ids) + 1)
+        rank = heaviest_between(ops, place, table, first, second, len(self.edge_ids) + 1)
         # Rank f means that no path joins the pair, and f + 1 that both are the same vertex.
         columns = (self.weight, [0, 0]), (self.edge_ids, [-2, -1])
         extended = (
@@ -270,7 +271,8 @@ class Dendrogram:
         """Return the clusters of HDBSCAN with probabilities and outlier scores.
 
         The weights of the graph must be mutual reachability distances
-        (`mstflow.mutual_reachability`). Components of the graph are joined at infinity.
+        (`mstflow.mutual_reachability`). Components of the graph are joined at infinity. Edges of
+        equal weight are removed together, so the clusters do not depend on the order of the edges.
 
         Parameters
         ----------
