@@ -67,7 +67,7 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool 
 
 
 def _as_csr(csgraph: Any) -> Any:
-    """Return a graph as a CSR matrix, without values of a dense matrix that are not edges."""
+    """Return a graph as a CSR matrix of its edges."""
     from scipy import sparse
     from scipy.sparse import csgraph as scipy_csgraph
 

@@ -146,16 +146,16 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
 
     def _forest(self, samples: Any) -> Forest:
         """Return the forest of all pairs, of neighbors or of connected pairs."""
-        is_given = self.metric == "precomputed"
+        is_precomputed = self.metric == "precomputed"
         if self.connectivity is not None:
             checked = validate_data(
-                self, samples, accept_sparse=() if is_given else "csr", dtype=np.float64
+                self, samples, accept_sparse=() if is_precomputed else "csr", dtype=np.float64
             )
-            pairs = self.connectivity
-            if callable(pairs):
-                pairs = pairs(checked)
-            metric = None if is_given else Metric.of(self, checked)
-            forest, self.n_connected_components_ = connected_forest(metric, checked, pairs)
+            matrix = (
+                self.connectivity(checked) if callable(self.connectivity) else self.connectivity
+            )
+            metric = None if is_precomputed else Metric.of(self, checked)
+            forest, self.n_connected_components_ = connected_forest(metric, checked, matrix)
             if self.n_connected_components_ > 1:
                 message = (
                     f"connectivity has {self.n_connected_components_} components, which are joined "
@@ -163,7 +163,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
                 )
                 warnings.warn(message, stacklevel=3)
             return forest
-        if is_given:
+        if is_precomputed:
             forest = minimum_spanning_forest(given_distances(self, samples), progress=False)
         else:
             samples = validate_data(self, samples, accept_sparse="csr", dtype=np.float64)
