@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError
-from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_flag
 from ..solve import minimum_spanning_forest
 
@@ -56,8 +55,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool 
     if not exact and np.isnan(weight).any():
         # scipy sorts NaN after all other weights, and so do the ranks of the weights.
         weight = np.unique(weight, return_inverse=True)[1]
-    edges = EdgeList(rows, matrix.indices, weight, num_vertices=n)
-    ids = minimum_spanning_forest(edges, progress=False).edge_ids
+    edges = (rows, matrix.indices, weight)
+    ids = minimum_spanning_forest(edges, num_vertices=n, progress=False).edge_ids
     indptr = np.searchsorted(ids, matrix.indptr).astype(index)
     entries = (matrix.data[ids], matrix.indices[ids].astype(index), indptr)
     tree = type(matrix)(entries, shape=matrix.shape)
