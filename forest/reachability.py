@@ -1,13 +1,10 @@
-"""Mutual reachability: stages that convert distances between samples to the weights of HDBSCAN.
+"""Mutual reachability distances, the weights of HDBSCAN; see `mutual_reachability`.
 
-The vertices are samples. The core distance of a sample is the distance to its k-th nearest sample,
-counting itself, with k = `min_samples`. It is small where samples are dense. The stages find the
-nearest neighbors one after another, with one pass over the edges for each.
+The vertices are samples. The stages find the nearest neighbors of all samples one after another,
+with one pass over the edges for each. Distances are represented by their keys.
 
 Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
 Estimates", PAKDD 2013, definitions 1 to 4.
-
-Distances are represented by their keys, which replace the keys of the edges.
 
 Promise: each new weight is one of the given weights, or the largest value of the dtype, and does
 not depend on the partitions.

@@ -155,8 +155,8 @@ def verify(
             tree, closing = merge_tree(u, v, num_vertices)
             _check_cycles(source, ranked.edge_id[closing])
             blocks = partial(_blocks, source, tree.parent.dtype, block_edges, keys)
-            shortcut = _shortcut(blocks(), ranked, tree, u, v)
-            _check_edges(source, blocks(), ranked, tree, shortcut)
+            light_tree, light_key = _light_trees(blocks(), ranked, tree, u, v)
+            _check_edges(source, blocks(), ranked, tree, light_tree, light_key)
     return Verification(
         num_vertices,
         num_edges,
@@ -281,37 +281,14 @@ def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
 # The edges of the graph, compared with the forest.
 
 
+#: The id of the first edge of a block, then u, v and the key of each edge.
+_Block = tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]
+
 #: Hint if the missing edge is heavier than all edges of the forest.
 _LIMIT_HINT = (
     "if the forest was computed with a limit on weights, verify it against the graph without the "
     "edges beyond that limit"
 )
-
-
-class _Block(NamedTuple):
-    """A block of consecutive edges of the graph; the first has the id `start`."""
-
-    start: int
-    u: NDArray[Any]
-    v: NDArray[Any]
-    key: NDArray[Any]
-
-
-class _Shortcut(NamedTuple):
-    """The trees formed by the lightest edges of the forest.
-
-    An edge within one of these trees that is heavier than all of them passes the check of paths.
-    """
-
-    #: The tree of each vertex.
-    tree: NDArray[Any]
-    #: Key of the heaviest edge of these trees.
-    max_key: int
-
-    def accepts(self, edges: _Block) -> NDArray[np.bool_]:
-        """Return which edges need no further check."""
-        is_inside: NDArray[np.bool_] = self.tree[edges.u] == self.tree[edges.v]
-        return is_inside & (edges.key > self.max_key)
 
 
 def _blocks(
@@ -323,32 +300,33 @@ def _blocks(
     """Yield the edges of the graph in blocks, with ends of the given dtype."""
     for start, _, read in graph.blocks(block_edges):
         u, v, weight = read()
-        u, v = (ids.astype(dtype, copy=False) for ids in (u, v))
-        yield _Block(start, u, v, keys(weight))
+        yield start, u.astype(dtype, copy=False), v.astype(dtype, copy=False), keys(weight)
 
 
-def _shortcut(
+def _light_trees(
     blocks: Iterator[_Block],
     forest: _SortedForest,
     tree: MergeTree,
     u: NDArray[Any],
     v: NDArray[Any],
-) -> _Shortcut:
-    """Return the shortcut that accepts most edges of the first non-empty block.
+) -> tuple[NDArray[Any], int]:
+    """Return the tree of each vertex in a prefix of the sorted forest, and its largest key.
 
-    A prefix of the sorted forest accepts an edge if it has two properties: it contains the heaviest
-    edge on the path between the ends of the edge, and all its edges are lighter than the edge.
+    An edge within one of these trees that has a larger key is correctly absent from the forest. The
+    prefix is the one that proves this for most edges of the first non-empty block: it contains the
+    heaviest edge on the path between the ends, and all its edges are lighter.
     """
     size = 0
-    block = next((block for block in blocks if len(block.key)), None)
+    block = next((block for block in blocks if len(block[-1])), None)
     if block is not None:
-        rank = np.sort(tree.heaviest_on_paths(block.u, block.v)[0])
-        num_lighter = np.sort(np.searchsorted(forest.key[:-1], block.key))
+        _, *ends, key = block
+        rank = np.sort(tree.heaviest_on_paths(*ends)[0])
+        num_lighter = np.sort(np.searchsorted(forest.key[:-1], key))
         num_with_path = np.searchsorted(rank, rank, "right")
         num_too_light = np.searchsorted(num_lighter, rank, "right")
         size = int(rank[(num_with_path - num_too_light).argmax()]) + 1
     prefix, _ = merge_tree(u[:size], v[:size], tree.num_vertices)
-    return _Shortcut(prefix.trees(), int(forest.key[size - 1]))
+    return prefix.trees(), int(forest.key[size - 1])
 
 
 def _check_edges(
@@ -356,14 +334,16 @@ def _check_edges(
     blocks: Iterator[_Block],
     forest: _SortedForest,
     tree: MergeTree,
-    shortcut: _Shortcut,
+    light_tree: NDArray[Any],
+    light_key: int,
 ) -> None:
     """Check that the forest connects the ends of each edge by edges that precede it."""
-    for block in blocks:
-        unproven = np.flatnonzero(~shortcut.accepts(block))
-        u, v, key = (column[unproven] for column in block[1:])
-        rank, no_path = tree.heaviest_on_paths(u, v)
-        edge_id, path_key, path_id = block.start + unproven, forest.key[rank], forest.edge_id[rank]
+    for start, u, v, key in blocks:
+        is_proven = (light_tree[u] == light_tree[v]) & (key > light_key)
+        rest = np.flatnonzero(~is_proven)
+        edge_id, key = start + rest, key[rest]
+        rank, no_path = tree.heaviest_on_paths(u[rest], v[rest])
+        path_key, path_id = forest.key[rank], forest.edge_id[rank]
         precedes = (key < path_key) | ((key == path_key) & (edge_id < path_id))
         wrong = np.append(no_path, np.flatnonzero(precedes))
         if len(wrong):
@@ -372,8 +352,7 @@ def _check_edges(
             if first in no_path and len(forest.key) > 1 and key[first] > forest.key[-2]:
                 message = f"{message}; {_LIMIT_HINT}"
             raise VerificationError(message)
-        done = block.start + len(block.key) - graph.first_id
-        report_progress("compare paths", done, graph.num_edges or 0)
+        report_progress("compare paths", start + len(u) - graph.first_id, graph.num_edges or 0)
 
 
 def _why_wrong(graph: EdgeSource, edge: np.int64, path_edge: np.int64) -> str:

@@ -16,7 +16,7 @@ from ..forest.reachability import mutual_reachability
 from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
-from .distances import Metric, given_distances, samples_forest, warn_of_components
+from .distances import given_distances, resolve_algorithm, samples_forest, warn_of_components
 
 #: Labels of samples with an infinite or a missing value, as in scikit-learn.
 _INFINITE, _MISSING = -2, -3
@@ -219,8 +219,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         """Return the forest of all samples, in which those that are not finite are isolated."""
         finite = np.flatnonzero(is_finite)
         min_samples = self._checked_min_samples(len(finite))
-        metric = Metric.of(self, samples)
-        forest = samples_forest(metric, samples[finite], self.n_neighbors, min_samples, self.alpha)
+        forest = samples_forest(self, samples[finite], min_samples, self.alpha)
         warn_of_components(forest, self.n_neighbors)
         if len(finite) == len(is_finite):
             return forest
@@ -230,7 +229,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     def _forest_of_distances(self, distances: Any) -> Forest:
         """Return the forest of the mutual reachability distances."""
         if self.algorithm not in ("auto", "brute"):
-            Metric.of(self, distances)  # raises the error for "precomputed"
+            resolve_algorithm(self, distances)  # raises the error for "precomputed"
         edges = given_distances(self, distances)
         n = edges.num_vertices
         min_samples = self._checked_min_samples(n)

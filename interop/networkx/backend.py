@@ -23,12 +23,11 @@ from .forests import ConvertedGraph
 FOREST_FROM = 500
 #: The same if NumPy must be loaded first.
 LOADING_FROM = 30_000
-_TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Return True, or the reason why a function of networkx cannot run here."""
-    position = 2 if name in _TREES else 1
+    position = 2 if name.endswith("_tree") else 1
     algorithm = args[position] if len(args) > position else kwargs.get("algorithm", "kruskal")
     if algorithm != "kruskal":
         return "the other algorithms of networkx return edges in another order"
