@@ -24,11 +24,6 @@ class ForestEdges(NamedTuple):
     num_vertices: int
     maximum: bool
 
-    @property
-    def num_components(self) -> int:
-        """Number of trees, including isolated vertices."""
-        return self.num_vertices - len(self.edge_ids)
-
 
 #: Multiplied by 2^_SCALE, every finite float64 is an integer.
 _SCALE = 1126

@@ -27,8 +27,8 @@ def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
     u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)  # minimum needs one dtype
     if weight.dtype == np.float16:  # scipy does not support it
         weight = weight.astype(np.float32)
-    places = (np.minimum(u, v), np.maximum(u, v))
-    return sparse.csr_array((weight, places), shape=(num_vertices, num_vertices))
+    positions = (np.minimum(u, v), np.maximum(u, v))
+    return sparse.csr_array((weight, positions), shape=(num_vertices, num_vertices))
 
 
 def to_networkx(columns: NamedColumns, nodes: Sequence[Any]) -> Any:

@@ -257,7 +257,7 @@ class Forest:
         return self.dendrogram().bottleneck(a, b)
 
     def replacement_edges(self, **options: Any) -> NDArray[np.int64]:
-        """Return for each edge of the forest the lightest other edge that would replace it.
+        """Return for each edge of the forest the lightest edge that can replace it.
 
         If an edge of the forest is removed, its tree splits into two parts. The replacement is the
         first other edge of the graph between these parts, in the order (weight, edge id). The graph
@@ -287,17 +287,16 @@ class Forest:
             self.graph,
             self._query_backend,
             options,
-            num_vertices=self.num_vertices,
             maximum=self.maximum,
         )
 
     def add(
         self, edges: Any, *, weight: str | None = "weight", ends: Sequence[Any] | None = None
     ) -> Forest:
-        """Return the forest of the graph with further edges.
+        """Return the forest of the graph with additional edges, without reading the graph.
 
-        The graph is not read: this solves a graph of the edges of this forest and the new edges.
-        The result is exact: it equals the forest of the whole graph.
+        Only the edges of this forest and the new edges are solved. The result is exact: it equals
+        the forest of all edges.
 
         Parameters
         ----------

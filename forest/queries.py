@@ -37,7 +37,6 @@ def find_replacements(
     backend: Backend,
     options: dict[str, Any],
     *,
-    num_vertices: int,
     maximum: bool,
 ) -> NDArray[np.int64]:
     """Return the replacement of each edge that `Forest.replacement_edges` describes.
@@ -52,7 +51,7 @@ def find_replacements(
     options = {"backend": backend.name, "progress": False, **options}
     others, _ = algorithm("auto").run(source.without(forest_ids), maximum=maximum, **options)
     ids = np.sort(np.append(others["forest"], forest_ids))
-    reduced = EdgeList(*source.take(ids), num_vertices=num_vertices)
+    reduced = EdgeList(*source.take(ids), num_vertices=graph.num_vertices)
     pipeline = replacement_edges.given(own_edges=np.searchsorted(ids, forest_ids))
     position = query(pipeline, reduced, backend, maximum=maximum)["replacement"]
     replacement: NDArray[np.int64] = np.append(ids, np.int64(-1))[position]

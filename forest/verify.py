@@ -99,8 +99,8 @@ def verify(
     ends : sequence of two str, optional
         As for `minimum_spanning_forest`.
     maximum : bool, optional
-        Check for the maximum spanning forest; ties still go to the smaller edge id. Default: what a
-        Forest is, or what a file states; else False.
+        Check for the maximum spanning forest; ties still go to the smaller edge id. Default: as the
+        Forest or its file states; else False.
     block_edges : int
         Number of edges to process at once.
     progress : bool or callable
@@ -135,13 +135,13 @@ def verify(
         num_vertices, num_edges = source.num_vertices or 0, source.num_edges or 0
         names = source.names
         name_type = None if names is None else names.type
-        columns, stated = _forest_columns(forest, source.first_columns()[2].dtype, name_type)
+        columns, metadata = _forest_columns(forest, source.first_columns()[2].dtype, name_type)
         if maximum is None:
-            maximum = stated.get("maximum") is True
+            maximum = metadata.get("maximum") is True
         edge_ids = columns.pop("edge_id")
         # With `signed`, keys are comparable even if only some blocks have negative weights.
         keys = partial(_NUMPY.order_key, signed=True, descending=maximum)
-        with _mention_another_graph(source, stated), memory_errors(num_vertices, num_edges):
+        with _mention_another_graph(source, metadata), memory_errors(num_vertices, num_edges):
             _check_ids(edge_ids, source.first_id, num_edges)
             edge_ids = edge_ids.astype(np.int64, copy=False)
             u, v, weights = source.take(edge_ids)
@@ -175,8 +175,8 @@ def _forest_columns(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the forest's columns, including "edge_id", and the metadata of a file or Forest."""
     if isinstance(forest, str | os.PathLike):
-        columns, stated = read_forest(Path(forest), weight_dtype, name_type)
-        return columns, stated or {}
+        columns, metadata = read_forest(Path(forest), weight_dtype, name_type)
+        return columns, metadata or {}
     if isinstance(forest, Forest):
         forest = forest.to_host()
         values = (forest.edge_ids, forest.u, forest.v, forest.weight)
@@ -195,16 +195,18 @@ def _forest_columns(
 
 
 @contextmanager
-def _mention_another_graph(graph: EdgeSource, stated: Mapping[str, Any]) -> Iterator[None]:
+def _mention_another_graph(graph: EdgeSource, metadata: Mapping[str, Any]) -> Iterator[None]:
     """Extend the message of a VerificationError if the forest's file states another graph."""
     try:
         yield
     except VerificationError as error:
         found = graph_identity(graph)
-        differ = [name for name in found.keys() & stated if stated[name] not in (None, found[name])]
+        differ = [
+            name for name in found.keys() & metadata if metadata[name] not in (None, found[name])
+        ]
         if not differ:
             raise
-        shown = ", ".join(f"{name} {stated[name]}, not {found[name]}" for name in sorted(differ))
+        shown = ", ".join(f"{name} {metadata[name]}, not {found[name]}" for name in sorted(differ))
         message = f"{error}; the forest's file is for another graph: {shown}"
         raise VerificationError(message) from error
 

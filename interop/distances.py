@@ -21,7 +21,7 @@ from ..pipeline.catalogue.points.boruvka_blocks import divide_distances
 from ..solve import minimum_spanning_forest
 
 _TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
-#: The metrics of scikit-learn that `mstflow.points` supports, and their names there.
+#: Scikit-learn's names of the metrics of `mstflow.points`, and the names that `points` accepts.
 _POINT_METRICS = {
     "euclidean": "euclidean",
     "l2": "euclidean",
@@ -39,9 +39,9 @@ _MINKOWSKI_METRICS = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 
 
 def resolve_algorithm(estimator: Any, samples: Any) -> str:
-    """Return the search algorithm of an estimator, which must support its metric and the samples.
+    """Return the algorithm that searches the neighbors for an estimator, after checking it.
 
-    The algorithm "auto" is replaced by a tree if possible, and else by "brute".
+    "auto" is resolved to a tree that supports the metric, or to "brute" if there is none.
     """
     metric, algorithm = estimator.metric, estimator.algorithm
     if algorithm not in ("auto", "brute", *_TREES):

@@ -30,8 +30,8 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     min_cluster_size : int
         Smallest number of samples in a cluster.
     min_samples : int, optional
-        The core distance of a sample is the distance to its nearest sample of this rank, counting
-        itself. Default: `min_cluster_size`.
+        The core distance of a sample is the distance to its `min_samples`-th nearest sample,
+        counting itself. Default: `min_cluster_size`.
     cluster_selection_epsilon : float
         Do not split clusters at distances below this.
     max_cluster_size : int, optional
@@ -43,8 +43,8 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     metric_params : dict, optional
         Further arguments of the metric.
     alpha : float
-        Divides the distances, but not the core distances. If it is not 1, all distances are
-        computed, which takes quadratic time.
+        Divides the distances, but not the core distances. If it is not 1 and `n_neighbors` is
+        None, all distances are computed, which takes quadratic time.
     algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
         How to search for neighbors, if `n_neighbors` is given.
     leaf_size : int
@@ -77,7 +77,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     distances_ : float64 array of length n - 1
         The mutual reachability distance of each step. Components are joined at infinity.
     centroids_, medoids_ : float64 arrays of shape (clusters, features)
-        If `store_centers` asks for them.
+        The centers that `store_centers` selects.
     n_features_in_ : int
     """
 
@@ -233,12 +233,12 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         edges = given_distances(self, distances)
         n = edges.num_vertices
         min_samples = self._checked_min_samples(n)
-        least = min_samples - 1
-        if issparse(distances) and (_num_neighbors(edges) < least).any():
+        min_neighbors = min_samples - 1
+        if issparse(distances) and (_num_neighbors(edges) < min_neighbors).any():
             message = (
-                f"There exists points with fewer than {least} neighbors. Store the distances of at "
-                f"least min_samples - 1 = {least} neighbors of each sample, or pass a smaller "
-                "min_samples."
+                f"There exists points with fewer than {min_neighbors} neighbors. Store the "
+                f"distances of at least min_samples - 1 = {min_neighbors} neighbors of each "
+                "sample, or pass a smaller min_samples."
             )
             raise ValueError(message)
         scaled = (edges.u, edges.v, edges.weight / self.alpha)

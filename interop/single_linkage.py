@@ -39,15 +39,15 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or None
-        The number of clusters; None if `distance_threshold` is given. The components of a graph
-        that is not connected are clusters of their own, even if there are more of them.
+        The number of clusters; None if `distance_threshold` is given. There are more clusters if
+        the graph has more components, because components are never joined.
     connectivity : array or sparse matrix of shape (n, n), or callable, optional
         Only samples whose entry is not zero are joined directly, in either direction; a callable
         computes this matrix from `X`, as `sklearn.neighbors.kneighbors_graph` does. If the matrix
         has several components, a warning states their number, and the nearest samples of different
         components are joined.
     distance_threshold : float, optional
-        Clusters are joined by distances below this one.
+        Clusters at a smaller distance are joined.
     metric, metric_params, n_neighbors, algorithm, leaf_size, n_jobs
         As for `HDBSCAN`.
 

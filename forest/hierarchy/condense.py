@@ -113,8 +113,8 @@ def condense(
     is_large = (size >= min_cluster_size) & ~is_tied
     if n - num_edges == 1:
         is_large |= is_root  # the root of a small graph
-    (split,) = ops.compact(is_large & ~is_root, above)
-    num_large = ops.scatter_reduce(split, np.ones_like(split), num_edges, "sum", 0)
+    (parents,) = ops.compact(is_large & ~is_root, above)
+    num_large = ops.scatter_reduce(parents, np.ones_like(parents), num_edges, "sum", 0)
     is_cluster = is_large & (is_root | (ops.gather(num_large, above) >= 2))
 
     # The vertices below an edge leave their last cluster at its edge `last`. This cluster was

@@ -5,8 +5,8 @@ calls the function of the same name in this module. The results equal those of n
 edges in the same order, with the same attributes. Both break ties alike, because networkx sorts the
 edges by weight with a stable sort.
 
-networkx imports this module for every call that may run here, and asks `should_run` before each. So
-the module imports no code that is needed only to run a function.
+networkx imports this module and calls `should_run` even if another backend then runs the function.
+So the module imports no code that is needed only to run a function.
 """
 
 from __future__ import annotations
