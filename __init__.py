@@ -76,7 +76,7 @@ _MODULES = {
     "solve": ("minimum_spanning_forest", "minimum_spanning_forests"),
     "stages": ("Stage", "stage"),
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def _check_interpreter() -> None:
@@ -100,8 +100,8 @@ _check_interpreter()
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
         globals()[name] = value
         return value
     if name in (*__all__, *_INTEROP):

@@ -66,8 +66,9 @@ def extend_graph(
     num_vertices = max(forest.num_vertices, batch.num_vertices)
     if batch.names is not None or (names is not None and len(names) < num_vertices):
         message = (
-            f"pass the numbers of vertices, from 0 to {forest.num_vertices - 1}, not names, for a "
-            "graph without names; and new vertices of a graph with names by their names, in a table"
+            "for a graph without names, pass the numbers of vertices, from 0 to "
+            f"{forest.num_vertices - 1}; for a graph with names, pass new vertices by their names, "
+            "in a table"
         )
         raise GraphError(message)
     weight = _convert_exactly(batch.weight, forest.weight.dtype)

@@ -31,6 +31,7 @@ class MergeTree(NamedTuple):
     parent: NDArray[Any]
     #: Rank of the edge that each fragment chose, or -1.
     chosen: NDArray[Any]
+    #: Number of rounds.
     height: int
     num_vertices: int
 

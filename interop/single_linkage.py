@@ -39,8 +39,8 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or None
-        The number of clusters; None if `distance_threshold` is given. There are more clusters if
-        the graph has more components, because components are never joined.
+        The number of clusters; None if `distance_threshold` is given. If the graph of distances or
+        of neighbors has more components, each of them is a cluster.
     connectivity : array or sparse matrix of shape (n, n), or callable, optional
         Only samples whose entry is not zero are joined directly, in either direction; a callable
         computes this matrix from `X`, as `sklearn.neighbors.kneighbors_graph` does. If the matrix

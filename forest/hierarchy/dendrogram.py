@@ -310,7 +310,7 @@ class Dendrogram:
         )
 
     def _num_kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
-        """Return the number of edges to keep at each threshold, and whether it is one number."""
+        """Return the number of edges to keep at each threshold, and whether there is only one."""
         options = {"k": k, "distance": distance, "similarity": similarity}
         given = {name: value for name, value in options.items() if value is not None}
         wrong = "distance" if self.maximum else "similarity"
@@ -435,7 +435,7 @@ def _rows_at_infinity(
     roots = roots[np.argsort(first)]
     sizes = np.append(np.ones(num_vertices, np.int64), size)[roots]
     rows = np.empty((len(roots) - 1, 4))
-    joined = np.append(roots[:1], len(parent) + np.arange(len(roots) - 2))  # before each row
+    joined = np.append(roots[:1], len(parent) + np.arange(len(roots) - 2))  # by earlier rows
     rows[:, 0], rows[:, 1] = np.minimum(joined, roots[1:]), np.maximum(joined, roots[1:])
     rows[:, 2], rows[:, 3] = np.inf, np.cumsum(sizes)[1:]
     return rows
