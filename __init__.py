@@ -54,7 +54,7 @@ __all__ = [
     "verify",
 ]
 
-#: Modules with the interfaces of other libraries; `import *` does not import them.
+#: Modules that need other libraries; `import *` does not import them.
 _INTEROP = ("cluster", "csgraph")
 
 # Names are imported on first use. So the command line starts before NumPy is loaded, and if loading
@@ -76,17 +76,11 @@ _MODULES = {
     "solve": ("minimum_spanning_forest", "minimum_spanning_forests"),
     "stages": ("Stage", "stage"),
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def _check_interpreter() -> None:
-    """Check that this is the main interpreter of its process.
-
-    Raises
-    ------
-    InterpreterError
-        If it is a subinterpreter.
-    """
+    """Raise an InterpreterError if this is not the main interpreter of its process."""
     name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
     try:
         interpreters = importlib.import_module(name)
@@ -106,10 +100,10 @@ _check_interpreter()
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = found
-        return found
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
+        globals()[name] = value
+        return value
     if name in (*__all__, *_INTEROP):
         return importlib.import_module(f".{name}", __name__)
     message = f"module {__name__!r} has no attribute {name!r}"

@@ -46,9 +46,11 @@ class MemoryBoundError(OptionError):
         message = f"{option}{given_text} is too small; it must be at least {needed_text} {purpose}"
         return cls(message, needed, purpose)
 
-    def beside(self, given: int, held: int, what: str, option: str = "memory=") -> MemoryBoundError:
-        """Return the error for a bound of which something else holds some bytes."""
-        purpose = f"{self.purpose}, beside {show_bytes(held)} of {what}"
+    def including(
+        self, held: int, holder: str, given: int, option: str = "memory="
+    ) -> MemoryBoundError:
+        """Return the error for a bound of `given` bytes that must also cover `held` bytes."""
+        purpose = f"{self.purpose}, including {show_bytes(held)} of {holder}"
         return self.of(given, self.needed + held, purpose, option)
 
 
@@ -58,13 +60,7 @@ class OutOfMemoryError(MstflowError, MemoryError):
 
 @contextmanager
 def memory_errors(num_vertices: int | None, num_edges: int | None) -> Iterator[None]:
-    """Convert the MemoryError of a library to OutOfMemoryError.
-
-    Parameters
-    ----------
-    num_vertices, num_edges : int, optional
-        Size of the graph that the memory is for, if known.
-    """
+    """Convert the MemoryError of a library to OutOfMemoryError, which states the graph's size."""
     try:
         yield
     except OutOfMemoryError:

@@ -19,47 +19,47 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Plugin:
-    """A registered entry point that is not loaded yet."""
+    """A registered entry point, loaded on first use."""
 
     #: A key of `GROUPS`.
     kind: str
-    #: An `importlib.metadata.EntryPoint`; to import its module takes long.
-    point: Any
+    #: An `importlib.metadata.EntryPoint`. That module is not imported here because it loads slowly.
+    entry_point: Any
 
     @property
     def distribution(self) -> str:
         """Name and version of the distribution that registered it."""
-        found = self.point.dist
+        found = self.entry_point.dist
         return f"{found.name} {found.version}" if found else "an unknown distribution"
 
-    def load(self, *kinds: Any) -> Any:
+    def load(self, *types: Any) -> Any:
         """Import the registered object, which must be an instance of one of these types."""
         try:
-            found = self.point.load()
+            found = self.entry_point.load()
         except Exception as error:  # the plugin's code may raise anything
             message = f"{self} cannot be loaded: {type(error).__name__}: {error}"
             raise OptionError(message) from error
-        if not isinstance(found, kinds):
-            known = " or ".join(kind.__name__ for kind in kinds)
-            message = f"{self} must be a {known}, not {found!r}"
+        if not isinstance(found, types):
+            expected = " or ".join(each.__name__ for each in types)
+            message = f"{self} must be a {expected}, not {found!r}"
             raise OptionError(message)
         return found
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.point.name!r} of {self.distribution}"
+        return f"{self.kind} {self.entry_point.name!r} of {self.distribution}"
 
 
 @functools.cache
-def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
+def registered(kind: str, own_names: tuple[str, ...]) -> dict[str, Plugin]:
     """Return the plugins of one kind by name, without loading them.
 
-    If several distributions register the same name, the first in alphabetical order wins. The
-    others are ignored with a warning, like plugins with the names that mstflow uses itself.
+    A plugin is ignored with a warning if its name is one of `own_names`, which mstflow uses itself,
+    or if a distribution that is first in alphabetical order registers the same name.
     """
-    owners = dict.fromkeys(own, "mstflow")
+    owners = dict.fromkeys(own_names, "mstflow")
     found = {}
     for plugin in plugins():
-        name = plugin.point.name
+        name = plugin.entry_point.name
         if plugin.kind != kind:
             continue
         if name in owners:
@@ -73,8 +73,8 @@ def registered(kind: str, own: tuple[str, ...]) -> dict[str, Plugin]:
 @functools.cache
 def plugins() -> list[Plugin]:
     """Return all registered plugins, sorted by kind, distribution and name."""
-    from importlib.metadata import entry_points  # takes a tenth of the time of a small command
+    from importlib.metadata import entry_points  # slow to import
 
-    points = entry_points()
+    points = entry_points()  # one scan of all distributions
     found = [Plugin(kind, point) for kind in GROUPS for point in points.select(group=GROUPS[kind])]
-    return sorted(found, key=lambda plugin: (plugin.kind, plugin.distribution, plugin.point.name))
+    return sorted(found, key=lambda each: (each.kind, each.distribution, each.entry_point.name))

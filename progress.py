@@ -41,7 +41,7 @@ def report_progress(step: str, done: int, total: int) -> None:
 
 
 def has_listener() -> bool:
-    """Return whether this thread has a listener, for reports that are expensive to prepare."""
+    """Return whether this thread has a listener; if not, reports need not be prepared."""
     return _listener.get(None) is not None
 
 
@@ -53,7 +53,7 @@ def set_listener(progress: bool | Listener, delay: float = DELAY) -> Iterator[No
     ----------
     progress : bool or callable
         A listener, or False for no reports. True keeps the current listener. If there is no
-        current listener, True shows a bar on a terminal (standard error) or in a notebook, if the
+        current listener, True shows a bar on a terminal (standard error) or in a notebook when the
         work takes longer than `delay`. The bar is cleared at the end.
     delay : float, optional
         Seconds before a bar appears.
@@ -66,12 +66,14 @@ def set_listener(progress: bool | Listener, delay: float = DELAY) -> Iterator[No
     if not isinstance(progress, bool) and not callable(progress):
         message = f"progress must be True, False or a callable, not {progress!r}"
         raise OptionError(message)
-    current: Any = None if progress is False else progress
+    listener, display = progress if callable(progress) else None, None
     if progress is True:
-        current = _listener.get(True)  # True if there was never a listener
-    display = _display() if current is True else None
-    with delayed(display, delay) if display else contextlib.nullcontext() as bar:
-        token = _listener.set(bar if current is True else current)
+        try:
+            listener = _listener.get()
+        except LookupError:  # no block around this one has set a listener
+            display = _display()
+    with delayed(display, delay) if display else contextlib.nullcontext(listener) as current:
+        token = _listener.set(current)
         try:
             yield
         finally:
@@ -124,17 +126,17 @@ def terminal_bar() -> Iterator[Listener]:
     from rich.console import Console
     from rich.progress import Progress
 
-    # Print above the bar, but only if standard output is also a terminal. Otherwise output to a
-    # file would be redirected to the terminal.
-    console, is_shared = Console(stderr=True), _is_terminal(sys.stdout)
-    with Progress(console=console, transient=True, redirect_stdout=is_shared) as bar:
+    # Standard output is printed above the bar, unless it goes to a file.
+    redirect_stdout = _is_terminal(sys.stdout)
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, redirect_stdout=redirect_stdout) as bar:
         task = bar.add_task("", total=None)
 
         def show(step: str, done: int, total: int) -> None:
-            if not total:
+            if not total:  # `update` ignores None
                 bar.tasks[task].total = None
-            shown = markup.escape(step)
-            bar.update(task, description=shown, completed=done, total=total or None)
+            description = markup.escape(step)
+            bar.update(task, description=description, completed=done, total=total or None)
 
         yield show
 
@@ -147,10 +149,10 @@ def notebook_bar() -> Iterator[Listener]:
     handle = display({"text/plain": ""}, raw=True, display_id=True)
 
     def show(step: str, done: int, total: int) -> None:
-        share = f'value="{done}" max="{total}"' if total else ""
+        attributes = f'value="{done}" max="{total}"' if total else ""
         text = f"{step}: {done:,} of {total:,}" if total else step
-        drawn = f"<progress {share}></progress> {escape(text)}"
-        handle.update({"text/plain": text, "text/html": drawn}, raw=True)
+        html = f"<progress {attributes}></progress> {escape(text)}"
+        handle.update({"text/plain": text, "text/html": html}, raw=True)
 
     try:
         yield show

@@ -1,4 +1,4 @@
-"""For authors of stages: check that a stage matches its declaration."""
+"""A check for authors of stages: whether a stage matches its declaration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .primitives import Backend, array_module, backends
 from .stages import Stage
 from .stages.fields import Arcs, Columns, Edges
 
-#: Values with which small graphs pass through every stage of the catalogue's pipelines.
+#: Values for which even small graphs reach every stage of the catalogue's pipelines.
 EVERY_STAGE = {"small": 0, "dense": 1.0, "light_per_vertex": 1.0, "sample_size": 8}
 
 
@@ -53,7 +53,7 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
     if not isinstance(stage, Stage):
         message = f"{stage!r} is not a stage; decorate it with @mstflow.stage"
         raise PipelineError(message)
-    pipeline = _home(stage, values) if pipeline is None else pipeline.given(**values)
+    pipeline = _pipeline_with(stage, values) if pipeline is None else pipeline.given(**values)
     small = {name: value for name, value in EVERY_STAGE.items() if name in pipeline.values}
     pipeline = pipeline.given(**small)
     try:
@@ -77,17 +77,17 @@ def _check_on(stage: Stage, pipeline: Pipeline, graph: EdgeList) -> int:
     return len(calls)
 
 
-def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
-    """Return a pipeline of the catalogue that contains `stage`, inserted if necessary."""
+def _pipeline_with(stage: Stage, values: dict[str, Any]) -> Pipeline:
+    """Return a pipeline of the catalogue that contains `stage`; insert the stage if necessary."""
     pipelines = [algorithm(name) for name in algorithms()]
     for pipeline in pipelines:
         if stage in pipeline.stages():
             return pipeline.given(**values)
     problems = []
     for pipeline in pipelines:
-        for neighbour in dict.fromkeys(step.name for step in pipeline.stages()):
+        for previous in dict.fromkeys(step.name for step in pipeline.stages()):
             try:
-                candidate = pipeline.insert_after(neighbour, stage).given(**values)
+                candidate = pipeline.insert_after(previous, stage).given(**values)
                 candidate.check()
             except PipelineError as error:
                 problems.append(str(error))
@@ -101,7 +101,7 @@ def _home(stage: Stage, values: dict[str, Any]) -> Pipeline:
 
 
 class _Recorder(Inline):
-    """An inline scheduler that records the tasks of one stage."""
+    """A scheduler that runs tasks in this thread and records those of one stage."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__(threads=1)
@@ -116,6 +116,7 @@ class _Recorder(Inline):
 def _record(
     stage: Stage, pipeline: Pipeline, graph: EdgeList, partitions: int
 ) -> tuple[dict[str, Any], list[Task]]:
+    """Run a pipeline, and return its result and the tasks of one stage."""
     recorder = _Recorder(stage)
     fields, _ = pipeline.run(
         graph,
@@ -129,10 +130,10 @@ def _record(
 
 
 def _check_call(stage: Stage, task: Task) -> None:
-    import cloudpickle  # Dask serializes stages with it; imported only for this check
+    import cloudpickle  # Dask serializes stages with it
 
-    guarded = {name: _read_only(value) for name, value in task.fields.items()}
-    written = replace(task, fields=guarded)()
+    read_only = {name: _read_only(value) for name, value in task.fields.items()}
+    written = replace(task, fields=read_only)()
     if not _equal(written, task()):
         _fail(stage, "returns different results for the same input")
     copy = cloudpickle.loads(cloudpickle.dumps(stage))
@@ -149,16 +150,19 @@ def _check_call(stage: Stage, task: Task) -> None:
 
 
 def _can_be_halved(stage: Stage, task: Task) -> bool:
-    """Return whether the stage reads no field in partitions except for the edges."""
-    others = (
+    """Return whether the edges are the only field of the task that must be split."""
+    other_fields = (
         value
         for name, value in task.fields.items()
         if stage.reads[name].kind != "edges" and stage.reads[name].axis != "vertices"
     )
-    return not any(hasattr(value, "dtype") or isinstance(value, Arcs | Columns) for value in others)
+    return not any(
+        hasattr(value, "dtype") or isinstance(value, Arcs | Columns) for value in other_fields
+    )
 
 
 def _halves(task: Task) -> Iterator[dict[str, Any]]:
+    """Yield the fields of a task with the first half of the edges, then with the second half."""
     lengths = [len(value.u) for value in task.fields.values() if isinstance(value, Edges)]
     middle = lengths[0] // 2 if lengths else 0
     for half in (slice(None, middle), slice(middle, None)):
@@ -169,7 +173,7 @@ def _halves(task: Task) -> Iterator[dict[str, Any]]:
 
 
 def _graphs() -> Iterator[EdgeList]:
-    """Yield graphs without edges, and graphs with ties, loops, parallel edges and lone vertices."""
+    """Yield graphs without edges, and with ties, loops, parallel edges and isolated vertices."""
     empty = np.empty(0, np.int64)
     yield EdgeList(empty, empty)
     yield EdgeList(empty, empty, num_vertices=3)
@@ -183,6 +187,7 @@ def _graphs() -> Iterator[EdgeList]:
 
 
 def _read_only(value: Any) -> Any:
+    """Return a field with read-only views of its arrays."""
     if isinstance(value, tuple):
         return getattr(type(value), "_make", type(value))(map(_read_only, value))
     if not isinstance(value, np.ndarray):

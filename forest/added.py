@@ -1,4 +1,4 @@
-"""Edges that are added to a solved graph: the new forest, from the old forest and the batch alone.
+"""A batch of edges that is added to a solved graph; the old graph is not read.
 
 An edge outside the old forest is the heaviest edge of a cycle of the old graph, in the order
 (weight, edge id). This cycle still exists after edges are added, so the edge is not in the new
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,23 +27,12 @@ from ..graphs.source import EdgeSource
 from .edges import ForestEdges, equal_exactly
 
 
-class Extended(NamedTuple):
-    """A graph after edges are added."""
-
-    #: All edges: those of the old graph, then the batch.
-    graph: EdgeSource
-    #: The edges of the old forest, then the batch.
-    candidates: EdgeList
-    #: The id in `graph` of each candidate.
-    edge_ids: NDArray[np.int64]
-
-
-def numbered_batch(
+def number_batch(
     names: VertexNames | None, edges: Any, weight: str | None, ends: Sequence[Any] | None
 ) -> tuple[VertexNames | None, EdgeList]:
-    """Return `names` with the new names of a batch, and its edges.
+    """Return the names of the graph and of the batch, and the batch with numbered vertices.
 
-    The arguments are the names of the forest, and those of `Forest.add`.
+    `names` are those of the graph; `Forest.add` documents the other arguments.
     """
     if ends is not None or (names is not None and (is_table(edges) or places_of(edges))):
         batch: Any = number_graph(edges, ends, weight)
@@ -51,28 +40,21 @@ def numbered_batch(
         batch = edge_list(edges, weight=weight)
     if names is None or (batch.names is None and not has_nodes(edges)):
         return names, batch
-    own = batch.names or NodeNames(list(range(batch.num_vertices)))
-    all_names, number = joined_names(names, own)
+    batch_names = batch.names or NodeNames(list(range(batch.num_vertices)))
+    all_names, number = joined_names(names, batch_names)
     u, v = number[batch.u], number[batch.v]
     return all_names, EdgeList(u, v, batch.weight, num_vertices=len(all_names))
 
 
-def extended(
+def extend_graph(
     forest: ForestEdges,
     graph: EdgeList | EdgeSource,
     batch: EdgeList,
     names: VertexNames | None,
-) -> Extended:
-    """Return a graph, whose forest is known, with further edges.
+) -> tuple[EdgeSource, EdgeList, NDArray[np.int64]]:
+    """Return the graph with a batch, the edges of its forest with the batch, and their edge ids.
 
     `names` are those of all vertices, if the graph has names.
-
-    Raises
-    ------
-    GraphError
-        If the number of edges of the graph is unknown, the vertices of the batch have names, the
-        graph has names and a vertex of the batch is new, or a weight of the batch is not exact in
-        the dtype of the graph, or not 1 although the weights of the graph are ignored.
     """
     source = EdgeSource.of(graph)
     if source.num_edges is None:
@@ -84,11 +66,12 @@ def extended(
     num_vertices = max(forest.num_vertices, batch.num_vertices)
     if batch.names is not None or (names is not None and len(names) < num_vertices):
         message = (
-            f"pass the numbers of vertices, from 0 to {forest.num_vertices - 1}, not names, for a "
-            "graph without names; and new vertices of a graph with names by their names, in a table"
+            "for a graph without names, pass the numbers of vertices, from 0 to "
+            f"{forest.num_vertices - 1}; for a graph with names, pass new vertices by their names, "
+            "in a table"
         )
         raise GraphError(message)
-    weight = _exactly(batch.weight, forest.weight.dtype)
+    weight = _convert_exactly(batch.weight, forest.weight.dtype)
     if source.unweighted and (weight != 1).any():
         edge = int((weight != 1).argmax())
         message = (
@@ -97,27 +80,24 @@ def extended(
         )
         raise GraphError(message)
     u, v = batch.u, batch.v
-    if source.first_vertex:  # segments number vertices from here
+    if source.first_vertex:  # segments number vertices from this one
         u, v = (ids.astype(np.int64) + source.first_vertex for ids in (u, v))
     segments = (*source.segments, ArraySegment(u, v, weight))
-    whole = replace(source, segments=segments, num_vertices=num_vertices, names=names)
+    extended = replace(source, segments=segments, num_vertices=num_vertices, names=names)
     u, v = join_ids([forest.u, batch.u]), join_ids([forest.v, batch.v])
     weights = np.concatenate([forest.weight, weight])
     new_ids = source.first_id + source.num_edges + np.arange(len(weight))
-    return Extended(
-        whole,
-        EdgeList(u, v, weights, num_vertices=num_vertices),
-        np.append(forest.edge_ids, new_ids),
-    )
+    candidates = EdgeList(u, v, weights, num_vertices=num_vertices)
+    return extended, candidates, np.append(forest.edge_ids, new_ids)
 
 
-def _exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _convert_exactly(weight: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return weights in another dtype. If this changes a weight, a GraphError names the edge."""
     with np.errstate(all="ignore"):
         converted = weight.astype(dtype, copy=False)
-    same = equal_exactly(converted, weight)
-    if not same.all():
-        edge = int((~same).argmax())
+    is_exact = equal_exactly(converted, weight)
+    if not is_exact.all():
+        edge = int((~is_exact).argmax())
         message = (
             f"edge {edge} of the batch: weight {weight[edge]} is not exact as {dtype}, the dtype "
             "of the graph"

@@ -1,9 +1,4 @@
-"""The clusters of a graph at several thresholds: a table, counts, and a picture.
-
-The table stores two arrays, from which it computes the labels of each threshold. To write the
-table, it stores the labels of one threshold after another in temporary files, and then reads all
-files block by block.
-"""
+"""The clusters of a graph at several thresholds, as a table that may not fit in memory."""
 
 from __future__ import annotations
 
@@ -50,7 +45,7 @@ class ClusterTable:
         thresholds: Sequence[Any],
         names: VertexNames | None,
         backend: Backend,
-        inputs: Iterable[os.PathLike[str]] = (),
+        inputs: Iterable[os.PathLike[str]],
     ) -> None:
         self._num_vertices, self._names, self._inputs = edges.num_vertices, names, tuple(inputs)
         report_progress("find clusters", 0, 1)
@@ -61,11 +56,11 @@ class ClusterTable:
     def columns(self) -> dict[str, Any]:
         """The names of the columns, and their types: a NumPy dtype, or an Arrow type for names."""
         number = np.dtype(np.int64)
-        first = {"vertex": number}
+        vertices = {"vertex": number}
         if self._names is not None:
-            first = name_columns("", self._names.type)
-            first = {name or "name": kind for name, kind in first.items()}
-        return {**first, **{f"cluster_{count.threshold}": number for count in self.counts}}
+            named = name_columns("", self._names.type)
+            vertices = {name or "name": kind for name, kind in named.items()}
+        return {**vertices, **{f"cluster_{count.threshold}": number for count in self.counts}}
 
     def labels(self, threshold: Any) -> NDArray[np.int64]:
         """Return the cluster of each vertex at one of the thresholds (int64, length n).
@@ -75,11 +70,11 @@ class ClusterTable:
         OptionError
             If there is no such threshold.
         """
-        known = [count.threshold for count in self.counts]
-        if threshold not in known:
-            message = f"{threshold!r} is not one of the thresholds {known}"
+        thresholds = [count.threshold for count in self.counts]
+        if threshold not in thresholds:
+            message = f"{threshold!r} is not one of the thresholds {thresholds}"
             raise OptionError(message)
-        return self._labels(known.index(threshold), np.int64)
+        return self._labels(thresholds.index(threshold), np.int64)
 
     def blocks(self, size: int = _BLOCK_ROWS) -> Iterator[list[Any]]:
         """Yield the columns in blocks of `size` rows; the last block may be smaller.
@@ -87,25 +82,23 @@ class ClusterTable:
         The labels of each threshold are first written to a temporary file, so only one threshold
         is in memory at a time. The blocks are read from these files.
         """
-        numbers = range(0, self._num_vertices, size)
-        stops = [min(start + size, self._num_vertices) for start in numbers]
+        n = self._num_vertices
+        rows = [range(start, min(start + size, n)) for start in range(0, n, size)]
         if self._names is None:
-            first: Iterable[list[Any]] = (
-                [np.arange(*ends)] for ends in zip(numbers, stops, strict=True)
-            )
+            vertices: Iterable[list[Any]] = ([np.arange(block.start, block.stop)] for block in rows)
         else:
-            first = map(fields_of, self._names.blocks(size))
-        dtype = np.dtype(np.int32 if self._num_vertices < 2**31 else np.int64)
+            vertices = map(fields_of, self._names.blocks(size))
+        dtype = np.dtype(np.int32 if n < 2**31 else np.int64)
         with contextlib.ExitStack() as stack:
             files: list[IO[bytes]] = []
-            for place in range(len(self.counts)):
+            for position in range(len(self.counts)):
                 file = stack.enter_context(SpooledTemporaryFile(sizes().labels_in_memory))
-                file.write(self._labels(place, dtype).data)
+                file.write(self._labels(position, dtype).data)
                 file.seek(0)
                 files.append(file)
-            for start, stop, names in zip(numbers, stops, first, strict=True):
-                blocks = [file.read((stop - start) * dtype.itemsize) for file in files]
-                yield [*names, *(np.frombuffer(block, dtype).astype(np.int64) for block in blocks)]
+            for block, names in zip(rows, vertices, strict=True):
+                labels = [file.read(len(block) * dtype.itemsize) for file in files]
+                yield [*names, *(np.frombuffer(each, dtype).astype(np.int64) for each in labels)]
 
     def to_arrow(self) -> Any:
         """Return the table as a `pyarrow.Table`."""
@@ -115,8 +108,8 @@ class ClusterTable:
             (name, pa.from_numpy_dtype(dtype) if isinstance(dtype, np.dtype) else dtype)
             for name, dtype in self.columns.items()
         ]
-        whole: list[Any] = next(self.blocks(max(1, self._num_vertices)), [[] for _ in fields])
-        return pa.table(whole, pa.schema(fields))
+        columns: list[Any] = next(self.blocks(max(1, self._num_vertices)), [[] for _ in fields])
+        return pa.table(columns, pa.schema(fields))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as `.parquet` or `.csv`, a million rows at a time.

@@ -24,13 +24,8 @@ class ForestEdges(NamedTuple):
     num_vertices: int
     maximum: bool
 
-    @property
-    def num_components(self) -> int:
-        """Number of trees, including isolated vertices."""
-        return self.num_vertices - len(self.edge_ids)
 
-
-#: Every finite float64 is an integer of at most 53 bits times 2^k, with k at least -_SCALE.
+#: Multiplied by 2^_SCALE, every finite float64 is an integer.
 _SCALE = 1126
 
 
@@ -40,20 +35,20 @@ def total(weight: NDArray[Any]) -> int | float:
 
 
 def total_of(blocks: Iterable[NDArray[Any]], dtype: np.dtype[Any]) -> int | float:
-    """Return the `total` of several arrays of a dtype."""
-    sums, infinite = 0, set()
+    """Return the `total` of several arrays of one dtype."""
+    is_float, exact_sum, infinities = dtype.kind == "f", 0, set()
     for block in blocks:
         for start in range(0, len(block), 2**20):
             values = block[start : start + 2**20]
-            if dtype.kind == "f" and (beyond := np.isinf(values)).any():
-                infinite |= set(values[beyond].tolist())
+            if is_float and (is_infinite := np.isinf(values)).any():
+                infinities |= set(values[is_infinite].tolist())
             else:
-                sums += _sum_floats(values) if dtype.kind == "f" else _sum_integers(values)
-    if dtype.kind != "f":
-        return sums
-    if infinite:
-        return infinite.pop() if len(infinite) == 1 else math.nan
-    exact = Fraction(sums, 2**_SCALE)
+                exact_sum += _sum_floats(values) if is_float else _sum_integers(values)
+    if not is_float:
+        return exact_sum
+    if infinities:
+        return infinities.pop() if len(infinities) == 1 else math.nan
+    exact = Fraction(exact_sum, 2**_SCALE)
     try:
         return float(exact)
     except OverflowError:
@@ -74,18 +69,18 @@ def _sum_floats(values: NDArray[Any]) -> int:
     """
     mantissa, exponent = np.frexp(values.astype(np.float64))
     words = np.ldexp(mantissa, 53).astype(np.int64)
-    least = exponent.min()
-    high, low = (np.bincount(exponent - least, half) for half in (words >> 26, words & 2**26 - 1))
-    shift = int(least) + _SCALE - 53
+    lowest = exponent.min()
+    high, low = (np.bincount(exponent - lowest, half) for half in (words >> 26, words & 2**26 - 1))
+    shift = int(lowest) + _SCALE - 53
     sums = (int(a) * 2**26 + int(b) for a, b in zip(high, low, strict=True))
-    return sum(total << (shift + place) for place, total in enumerate(sums))
+    return sum(mantissas << (shift + offset) for offset, mantissas in enumerate(sums))
 
 
 def equal_exactly(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return a mask of the places at which two columns have exactly the same number."""
+    """Return a mask of the positions at which two columns have exactly the same number."""
     equal: NDArray[np.bool_] = left == right
     if (left.dtype.kind == "f") != (right.dtype.kind == "f"):
         # NumPy rounds 64-bit integers to compare them with floats; Python does not.
-        for place in np.flatnonzero(equal & (abs(left.astype(np.float64)) >= 2.0**53)):
-            equal[place] = left[place].item() == right[place].item()
+        for position in np.flatnonzero(equal & (abs(left.astype(np.float64)) >= 2.0**53)):
+            equal[position] = left[position].item() == right[position].item()
     return equal

@@ -1,4 +1,4 @@
-"""The result of a run: the edge ids of the forest, and all that is derived from them on demand."""
+"""The result of a run: a spanning forest, whose columns and clusters are computed on first use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from ..graphs.names.vertex_names import VertexNames
 from ..graphs.source import EdgeSource
 from ..graphs.write import check_overwrite, source_paths, write_columns, write_table
 from ..pipeline.catalogue.names import algorithm
+from ..pipeline.catalogue.queries.components import components
 from ..pipeline.report.report import Report
 from ..primitives import Backend
 from ..progress import Listener, set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from . import export
-from .added import extended, numbered_batch
+from .added import extend_graph, number_batch
 from .cluster_table import ClusterTable
 from .edges import ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
-from .queries import component_labels, find_replacements
+from .queries import find_replacements, query
 from .streamed import forest_table, total_weight
 
 
@@ -41,8 +42,8 @@ class Forest:
     Attributes
     ----------
     edge_ids : int64 array of length f
-        Ids of the forest's edges (positions in the input), ascending. A read-only array in a file
-        if the strategy is "sweep" and memory does not hold them.
+        Ids of the forest's edges (positions in the input), ascending. With the strategy "sweep", a
+        read-only array in a file if memory does not hold it.
     graph : EdgeList or EdgeSource
         The graph that the forest spans.
     maximum : bool
@@ -51,7 +52,7 @@ class Forest:
         Time and memory of each round and stage; ``report.plan`` has the algorithm, backend,
         scheduler, strategy and number of partitions.
     known : tuple of arrays
-        The columns u, v and weight of the forest, if the graph cannot be read again; else empty. If
+        The columns u, v and weight of the forest if the graph cannot be read again; else empty. If
         Dask computes the graph, u and v may be None.
     """
 
@@ -69,24 +70,24 @@ class Forest:
         report: Report,
         known: tuple[Any, ...] = (),
     ) -> None:
-        values = self.__dict__  # a frozen dataclass assigns by calls, which take longer
+        values = self.__dict__  # faster than the assignments of a frozen dataclass
         values["edge_ids"], values["graph"], values["maximum"] = edge_ids, graph, maximum
         values["report"], values["known"] = report, known
 
     @property
     def u(self) -> NDArray[Any]:
         """First end of each forest edge, with the graph's dtype."""
-        return self._taken[0]
+        return self._edge_columns[0]
 
     @property
     def v(self) -> NDArray[Any]:
         """Second end of each forest edge, with the graph's dtype."""
-        return self._taken[1]
+        return self._edge_columns[1]
 
     @property
     def weight(self) -> NDArray[Any]:
         """Weight of each forest edge, with the graph's dtype."""
-        return self.known[2] if self.known else self._taken[2]
+        return self.known[2] if self.known else self._edge_columns[2]
 
     @property
     def algorithm(self) -> str:
@@ -120,7 +121,10 @@ class Forest:
 
     @property
     def names(self) -> VertexNames | None:
-        """The names of the vertices: of ``ends=``, or the nodes of another library; else None."""
+        """The names of the vertices, or None.
+
+        They come from ``ends=``, or are the nodes of another library's graph.
+        """
         return self.graph.names
 
     @property
@@ -131,7 +135,10 @@ class Forest:
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Component of each vertex (int64, length n), numbered in the order of first vertices."""
-        return component_labels(self.u, self.v, self.num_vertices, self._using)
+        unweighted = np.zeros_like(self.u, np.uint8)
+        edges = EdgeList(self.u, self.v, unweighted, num_vertices=self.num_vertices)
+        labels: NDArray[np.int64] = query(components, edges, self._query_backend)["labels"]
+        return labels
 
     @cached_property
     def total_weight(self) -> int | float:
@@ -177,7 +184,7 @@ class Forest:
             return
         write_columns(
             path,
-            self._named_columns() if coordinates is None else self._columns,
+            self._named_columns() if coordinates is None else self._host_columns,
             num_vertices=self.num_vertices,
             coordinates=coordinates,
             identity={**graph_identity(source), "maximum": self.maximum},
@@ -242,31 +249,7 @@ class Forest:
         return self.dendrogram().linkage(disconnected=disconnected)
 
     def hdbscan(self, *, min_cluster_size: int = 5) -> NDArray[np.int64]:
-        """Return the most stable clusters of the hierarchy, as HDBSCAN selects them.
-
-        If the weights of the graph come from `mutual_reachability`, these are the clusters of
-        HDBSCAN with the selection method "excess of mass". Components of the graph are joined at
-        infinity. Edges of equal weight are removed together, so the labels do not depend on the
-        order of the edges. For other selections, probabilities and outlier scores, see
-        `Dendrogram.hdbscan`.
-
-        Parameters
-        ----------
-        min_cluster_size : int
-            Smallest number of vertices in a cluster; at least 2.
-
-        Returns
-        -------
-        int64 array of length n
-            The cluster of each vertex, numbered in the order of first vertices; -1 is noise.
-
-        Raises
-        ------
-        GraphError
-            If a weight of the forest is negative.
-        OptionError
-            If this is a maximum spanning forest, or `min_cluster_size` is out of range.
-        """
+        """Return the `labels` of the clusters that `Dendrogram.hdbscan` selects by default."""
         return self.dendrogram().hdbscan(min_cluster_size=min_cluster_size).labels
 
     def bottleneck(self, a: ArrayLike, b: ArrayLike) -> Bottleneck:
@@ -274,7 +257,7 @@ class Forest:
         return self.dendrogram().bottleneck(a, b)
 
     def replacement_edges(self, **options: Any) -> NDArray[np.int64]:
-        """Return for each edge of the forest the lightest other edge that would replace it.
+        """Return for each edge of the forest the lightest edge that can replace it.
 
         If an edge of the forest is removed, its tree splits into two parts. The replacement is the
         first other edge of the graph between these parts, in the order (weight, edge id). The graph
@@ -302,19 +285,18 @@ class Forest:
         return find_replacements(
             self.to_host().edge_ids,
             self.graph,
-            self._using,
+            self._query_backend,
             options,
-            num_vertices=self.num_vertices,
             maximum=self.maximum,
         )
 
     def add(
         self, edges: Any, *, weight: str | None = "weight", ends: Sequence[Any] | None = None
     ) -> Forest:
-        """Return the forest of the graph with further edges.
+        """Return the forest of the graph with additional edges, without reading the graph.
 
-        The graph is not read: this solves a graph of the edges of this forest and the new edges.
-        The result is exact: it equals the forest of the whole graph.
+        Only the edges of this forest and the new edges are solved. The result is exact: it equals
+        the forest of all edges.
 
         Parameters
         ----------
@@ -342,15 +324,13 @@ class Forest:
             batch is invalid, or only one of the forest and the batch has names, or a weight is not
             exact. Names the edge.
         """
-        names, batch = numbered_batch(self.names, edges, weight, ends)
-        whole, candidates, ids = extended(self._edges, self.graph, batch, names)
+        names, batch = number_batch(self.names, edges, weight, ends)
+        graph, candidates, ids = extend_graph(self._edges, self.graph, batch, names)
         fields, report = algorithm("auto").run(
             candidates, maximum=self.maximum, backend=self.backend, progress=False
         )
-        place = fields["forest"]
-        columns = candidates.u, candidates.v, candidates.weight
-        known = tuple(column[place] for column in columns)
-        return Forest(ids[place], whole, self.maximum, report, known)
+        chosen = fields["forest"]
+        return Forest(ids[chosen], graph, self.maximum, report, candidates.take(chosen))
 
     def plot(
         self,
@@ -407,7 +387,7 @@ class Forest:
         OptionError
             If scipy is not installed.
         """
-        return export.to_scipy(self._columns, self.num_vertices)
+        return export.to_scipy(self._host_columns, self.num_vertices)
 
     def to_networkx(self) -> Any:
         """Return a `networkx.Graph` of all vertices; edges have `weight` and `edge_id`.
@@ -419,7 +399,7 @@ class Forest:
         OptionError
             If networkx is not installed.
         """
-        return export.to_networkx(self._columns, list(self.names or range(self.num_vertices)))
+        return export.to_networkx(self._host_columns, list(self.names or range(self.num_vertices)))
 
     def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
         """Return the forest's edges as tuples of networkx, in ascending order of edge ids.
@@ -440,7 +420,7 @@ class Forest:
         GraphError
             If the forest is not of this graph.
         """
-        return export.edges_of(self._columns, self.num_vertices, graph)
+        return export.edges_of(self._host_columns, self.num_vertices, graph)
 
     def to_igraph(self) -> Any:
         """Return an `igraph.Graph` of all vertices; edges have `weight` and `edge_id`.
@@ -452,7 +432,7 @@ class Forest:
         OptionError
             If igraph is not installed.
         """
-        return export.to_igraph(self._columns, self.num_vertices, self.names)
+        return export.to_igraph(self._host_columns, self.num_vertices, self.names)
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the columns edge_id, u, v and weight.
@@ -483,15 +463,18 @@ class Forest:
 
         If vertices have names, u and v are names.
         """
-        return export.to_arrow(self._named_columns())
+        import pyarrow
+
+        return pyarrow.table(self._named_columns())
 
     @property
     def _is_streamed(self) -> bool:
-        """Whether to read the columns block by block, because memory may not hold them."""
+        """Whether to read the forest's columns block by block, because memory may not hold them."""
         return self.strategy == "sweep" and isinstance(self.graph, EdgeSource)
 
     @cached_property
-    def _taken(self) -> tuple[NDArray[Any], ...]:
+    def _edge_columns(self) -> tuple[NDArray[Any], ...]:
+        """The columns u, v and weight of the forest, in the memory of the graph."""
         if self._is_streamed:
             EdgeSource.of(self.graph).check_vertices()
         is_known = self.known and self.known[0] is not None
@@ -499,27 +482,27 @@ class Forest:
 
     @cached_property
     def _dendrogram(self) -> Dendrogram:
-        return dendrogram(self._edges, self._using)
+        return dendrogram(self._edges, self._query_backend)
 
     @property
-    def _using(self) -> Backend:
+    def _query_backend(self) -> Backend:
         """The backend of the run, with the default number of threads."""
         return Backend(self.backend, kernel_threads())
 
     @property
     def _edges(self) -> ForestEdges:
-        u, v, weight = self._taken
+        u, v, weight = self._edge_columns
         return ForestEdges(self.edge_ids, u, v, weight, self.num_vertices, self.maximum)
 
     @property
-    def _columns(self) -> dict[str, NDArray[Any]]:
+    def _host_columns(self) -> dict[str, NDArray[Any]]:
         """The columns of the forest in host memory, for files and other libraries."""
         host = self.to_host()
         return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
 
     def _named_columns(self, *, as_given: bool = False) -> dict[str, Any]:
-        """Return the columns; for vertices with names see `VertexNames.columns`."""
-        columns: dict[str, Any] = self._columns
+        """Return the columns, with the ends as `VertexNames.columns` if vertices have names."""
+        columns: dict[str, Any] = self._host_columns
         if self.names is None:
             return columns
         edge_id, u, v, weight = columns.values()

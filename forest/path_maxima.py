@@ -5,8 +5,7 @@ depth, at most log2 n. Each fragment stores the edge that it chose. To find the 
 path between two vertices, climb from both to their lowest common ancestor. The result is the
 heaviest edge stored on the way. Many pairs climb at once.
 
-Verification proves the results of all other rounds of Boruvka's algorithm in this package, so its
-own rounds share no code with them.
+This module shares no code with the solvers, because verification checks their results.
 
 Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997),
 for this property of Boruvka trees. King finds the common ancestors with tables; climbing needs less
@@ -32,6 +31,7 @@ class MergeTree(NamedTuple):
     parent: NDArray[Any]
     #: Rank of the edge that each fragment chose, or -1.
     chosen: NDArray[Any]
+    #: Number of rounds.
     height: int
     num_vertices: int
 
@@ -51,11 +51,11 @@ class MergeTree(NamedTuple):
             np.maximum(heaviest, self.chosen[u], out=heaviest)
             np.maximum(heaviest, self.chosen[v], out=heaviest)
             u, v = self.parent[u], self.parent[v]
-            met = u == v
-            if met.any():
-                rank[climbing[met]] = heaviest[met]
-                still = np.flatnonzero(~met)
-                climbing, heaviest, u, v = (x[still] for x in (climbing, heaviest, u, v))
+            has_met = u == v
+            if has_met.any():
+                rank[climbing[has_met]] = heaviest[has_met]
+                rest = np.flatnonzero(~has_met)
+                climbing, heaviest, u, v = (x[rest] for x in (climbing, heaviest, u, v))
         return rank, climbing
 
     def trees(self) -> NDArray[Any]:
@@ -69,33 +69,33 @@ class MergeTree(NamedTuple):
 def merge_tree(
     u: NDArray[Any], v: NDArray[Any], num_vertices: int
 ) -> tuple[MergeTree, NDArray[Any]]:
-    """Build the merge tree of a forest, round by round.
+    """Return the merge tree of a forest, and the ranks of the edges that close cycles.
 
-    The edges are sorted, lightest first; the position of an edge is its rank. Also return the ranks
-    of the edges that close a cycle with lighter edges.
+    The edges are sorted, lightest first; the position of an edge is its rank. An edge closes a
+    cycle if lighter edges connect its ends.
     """
-    size, first = num_vertices, 0
+    size, first = num_vertices, 0  # number of fragments of the round, and the first of them
     dtype = _NUMPY.index_dtype(2 * size)
     u, v = u.astype(dtype, copy=False), v.astype(dtype, copy=False)
     rank = np.arange(len(u), dtype=_NUMPY.index_dtype(len(u)))
     parents, choices, closing = [], [], []
     while True:
         # Lighter edges have already merged the ends of these edges.
-        loop = u == v
-        closing.append(rank[loop])
-        u, v, rank = u[~loop], v[~loop], rank[~loop]
+        is_loop = u == v
+        closing.append(rank[is_loop])
+        u, v, rank = u[~is_loop], v[~is_loop], rank[~is_loop]
         if not len(u):
             break
         choice, root = _choose(u, v, size)
-        merges = choice < len(u)
-        number = np.cumsum(merges & (root == np.arange(size)), dtype=dtype) - 1
-        new = number[root]
-        own = np.arange(first, first + size, dtype=dtype)
-        parents.append(np.where(merges, first + size + new, own))
-        choices.append(np.where(merges, np.append(rank, rank.dtype.type(-1))[choice], -1))
-        left = np.ones(len(u), np.bool_)
-        left[choice[merges]] = False
-        u, v, rank = new[u[left]], new[v[left]], rank[left]
+        is_merged = choice < len(u)
+        number = np.cumsum(is_merged & (root == np.arange(size)), dtype=dtype) - 1
+        merged = number[root]
+        fragment = np.arange(first, first + size, dtype=dtype)
+        parents.append(np.where(is_merged, first + size + merged, fragment))
+        choices.append(np.where(is_merged, np.append(rank, rank.dtype.type(-1))[choice], -1))
+        is_left = np.ones(len(u), np.bool_)
+        is_left[choice[is_merged]] = False
+        u, v, rank = merged[u[is_left]], merged[v[is_left]], rank[is_left]
         first, size = first + size, int(number[-1]) + 1
     parents.append(np.arange(first, first + size, dtype=dtype))
     choices.append(np.full(size, -1, rank.dtype))
@@ -115,11 +115,11 @@ def _choose(u: NDArray[Any], v: NDArray[Any], size: int) -> tuple[NDArray[Any], 
     choice = np.full(size, len(u), u.dtype)
     np.minimum.at(choice, u, position)
     np.minimum.at(choice, v, position)
-    own = np.arange(size, dtype=u.dtype)
-    target, chooses = own.copy(), np.flatnonzero(choice < len(u))
-    edge = choice[chooses]
-    target[chooses] = u[edge] ^ v[edge] ^ own[chooses]  # the other end
+    fragment = np.arange(size, dtype=u.dtype)
+    target, choosing = fragment.copy(), np.flatnonzero(choice < len(u))
+    edge = choice[choosing]
+    target[choosing] = u[edge] ^ v[edge] ^ fragment[choosing]  # the other end
     # Edges are strictly ordered, so the only cycles are pairs that chose the same edge.
-    is_first_of_pair = (target[target] == own) & (own < target)
-    target[is_first_of_pair] = own[is_first_of_pair]
+    is_first_of_pair = (target[target] == fragment) & (fragment < target)
+    target[is_first_of_pair] = fragment[is_first_of_pair]
     return choice, _NUMPY.pointer_jump(target)

@@ -17,9 +17,9 @@ from .hierarchy.thresholds import ClusterCounts
 
 #: Edges in a path. Matplotlib draws a few long paths faster, but too long ones exceed its cell
 #: pool.
-_EDGES = 200
+_EDGES_PER_PATH = 200
 #: Multiples of the golden ratio, modulo 1, map neighboring labels to distant colors.
-_GOLDEN = 0.6180339887498949
+_GOLDEN_RATIO = 0.6180339887498949
 
 
 def plot_forest(
@@ -37,8 +37,8 @@ def plot_forest(
     from matplotlib.collections import LineCollection
     from matplotlib.colors import Normalize
 
-    places = checked_coordinates(coordinates, forest.num_vertices)
-    lines = np.stack([places[forest.u], places[forest.v]], axis=1)
+    positions = checked_coordinates(coordinates, forest.num_vertices)
+    lines = np.stack([positions[forest.u], positions[forest.v]], axis=1)
     style = {"linewidths": np.clip(200 / np.sqrt(1 + len(lines)), 0.4, 1.5), **style}
     if isinstance(color, str) and color == "weight":
         values, cmap = forest.weight.astype(np.float64), plt.get_cmap(cmap)
@@ -47,7 +47,7 @@ def plot_forest(
         norm.autoscale_None(finite if len(finite) else np.zeros(1))
     else:
         label = _labels(forest, color)
-        values, cmap = (0.5 + label[forest.u] * _GOLDEN) % 1, plt.get_cmap(cmap or "turbo")
+        values, cmap = (0.5 + label[forest.u] * _GOLDEN_RATIO) % 1, plt.get_cmap(cmap or "turbo")
         # Leave out the ends of turbo, whose dark colors are hard to distinguish.
         norm = ScalarMappable(norm or Normalize(-0.1, 1.1)).norm
         is_within = label[forest.u] == label[forest.v]
@@ -56,8 +56,8 @@ def plot_forest(
     colors = {"array": values[is_within][first], "norm": norm, "cmap": cmap}
     ax.add_collection(LineCollection(paths, **colors, **style), autolim=False)
     if not is_within.all():
-        apart = lines[~is_within]
-        paths, _ = _paths(apart, np.zeros(len(apart), np.int64))
+        between = lines[~is_within]
+        paths, _ = _paths(between, np.zeros(len(between), np.int64))
         ax.add_collection(LineCollection(paths, colors="0.5", **style), autolim=False)
     ax.update_datalim(lines.reshape(-1, 2))
     ax.autoscale_view()
@@ -81,25 +81,25 @@ def plot_clusters(counts: Sequence[ClusterCounts], ax: Any) -> Any:
     left.set_yscale("symlog", linthresh=1)  # a scale that shows 0
     left.set(ylim=(0, None), xlabel="threshold", ylabel="clusters; vertices of the largest")
     left.legend()
-    least = sorted({size for count in counts for size in count.sizes})
-    numbers = np.array([[count.sizes.get(size, 0) for count in counts] for size in least])
+    sizes = sorted({size for count in counts for size in count.sizes})
+    numbers = np.array([[count.sizes.get(size, 0) for count in counts] for size in sizes])
     mesh = right.pcolormesh(
         np.arange(len(thresholds) + 1),
-        np.arange(len(least) + 1),
+        np.arange(len(sizes) + 1),
         np.log10(np.maximum(numbers, 0.5)),
     )
     right.set_xticks(
         np.arange(len(thresholds)) + 0.5, [f"{threshold:g}" for threshold in thresholds]
     )
-    ranges = [str(size) if size < 2 else f"{size} to {2 * size - 1}" for size in least]
-    right.set_yticks(np.arange(len(least)) + 0.5, ranges)
+    ranges = [str(size) if size < 2 else f"{size} to {2 * size - 1}" for size in sizes]
+    right.set_yticks(np.arange(len(sizes)) + 0.5, ranges)
     right.set(xlabel="threshold", ylabel="vertices of a cluster")
     right.figure.colorbar(mesh, ax=right, label="number of clusters, log10")
     return axes
 
 
 def _labels(forest: ForestEdges, color: Any) -> NDArray[Any]:
-    """Return the labels of the vertices as a checked array on the host."""
+    """Return the argument `color` as a checked array of labels on the host."""
     label = np.asarray(host_array(color))
     if label.dtype.kind not in "biu" or label.shape != (forest.num_vertices,):
         shown = repr(color) if label.ndim == 0 else f"{label.dtype} of shape {label.shape}"
@@ -112,7 +112,7 @@ def _labels(forest: ForestEdges, color: Any) -> NDArray[Any]:
 
 
 def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.int64]:
-    """Return the index of each value's color among `count`; -1 is below the range or masked."""
+    """Return which of `count` colors each value has; -1 if it is below the range or masked."""
     scaled: NDArray[np.float64] = np.ma.filled(norm(values), -1.0)
     return np.clip(np.floor(scaled * count), -1, count).astype(np.int64)
 
@@ -120,15 +120,14 @@ def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.in
 def _paths(
     lines: NDArray[np.float64], level: NDArray[np.int64]
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
-    """Join segments of equal color, whose index is `level`, into paths with gaps.
+    """Join the lines of each level into paths, and return the position of each path's first line.
 
-    In a path, a NaN separates each segment from the next. Also return the position of the first
-    segment of each path.
+    In a path, a NaN separates each line from the next.
     """
     order = np.argsort(level, kind="stable")
     level = level[order]
-    place = np.arange(len(level)) - np.searchsorted(level, level)  # within its color
-    start = np.flatnonzero(place % _EDGES == 0)
-    broken = np.full((len(lines), 3, 2), np.nan)
-    broken[:, :2] = lines[order]
-    return np.split(broken.reshape(-1, 2), 3 * start[1:]), order[start]
+    position = np.arange(len(level)) - np.searchsorted(level, level)  # within its color
+    start = np.flatnonzero(position % _EDGES_PER_PATH == 0)
+    points = np.full((len(lines), 3, 2), np.nan)
+    points[:, :2] = lines[order]
+    return np.split(points.reshape(-1, 2), 3 * start[1:]), order[start]

@@ -1,4 +1,4 @@
-"""Queries about a forest that run a pipeline: components and replacement edges."""
+"""Queries about a forest that run a pipeline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import algorithm
-from ..pipeline.catalogue.queries.components import components
 from ..pipeline.catalogue.queries.replacement_edges import replacement_edges
 from ..pipeline.pipeline import Pipeline
 from ..primitives import Backend
@@ -32,38 +31,28 @@ def query(
     return fields
 
 
-def component_labels(
-    u: NDArray[Any], v: NDArray[Any], num_vertices: int, backend: Backend
-) -> NDArray[np.int64]:
-    """Return the component of each vertex, numbered in the order of first vertices."""
-    edges = EdgeList(u, v, np.zeros_like(u, np.uint8), num_vertices=num_vertices)
-    labels: NDArray[np.int64] = query(components, edges, backend)["labels"]
-    return labels
-
-
 def find_replacements(
-    own: NDArray[np.int64],
+    forest_ids: NDArray[np.int64],
     graph: EdgeList | EdgeSource,
     backend: Backend,
     options: dict[str, Any],
     *,
-    num_vertices: int,
     maximum: bool,
 ) -> NDArray[np.int64]:
     """Return the replacement of each edge that `Forest.replacement_edges` describes.
 
     The other edges of the graph are first reduced to their minimum forest, which has the lightest
-    edge between any two sides. `own` are the ids of the edges of the forest, in host memory.
+    edge between any two parts of a tree. `forest_ids` are in host memory.
     """
     source = graph if isinstance(graph, EdgeSource) else EdgeSource.of(graph.to_host())
     if source.is_read_once:
         message = "the graph could be read only once; pass one that can be read again"
         raise GraphError(message)
     options = {"backend": backend.name, "progress": False, **options}
-    others, _ = algorithm("auto").run(source.without(own), maximum=maximum, **options)
-    ids = np.sort(np.append(others["forest"], own))
-    reduced = EdgeList(*source.take(ids), num_vertices=num_vertices)
-    pipeline = replacement_edges.given(own_edges=np.searchsorted(ids, own))
-    place = query(pipeline, reduced, backend, maximum=maximum)["replacement"]
-    replacement: NDArray[np.int64] = np.append(ids, np.int64(-1))[place]
+    others, _ = algorithm("auto").run(source.without(forest_ids), maximum=maximum, **options)
+    ids = np.sort(np.append(others["forest"], forest_ids))
+    reduced = EdgeList(*source.take(ids), num_vertices=graph.num_vertices)
+    pipeline = replacement_edges.given(own_edges=np.searchsorted(ids, forest_ids))
+    position = query(pipeline, reduced, backend, maximum=maximum)["replacement"]
+    replacement: NDArray[np.int64] = np.append(ids, np.int64(-1))[position]
     return replacement

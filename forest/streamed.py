@@ -1,4 +1,4 @@
-"""The columns of a forest that may not fit in memory, read from the graph block by block."""
+"""The columns of a forest that may not fit in memory; they are read from the graph in blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .edges import total_of
 
 
 def total_weight(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> int | float:
-    """Return the exact sum of the weights of the given edges; see `edges.total`."""
+    """Return the exact sum of the weights of edges; see `edges.total`."""
     blocks = (weight for *_, weight in _blocks(graph, edge_ids, 1))
     return total_of(blocks, graph.first_columns()[2].dtype)
 
@@ -26,13 +26,16 @@ def total_weight(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> int | float:
 def forest_table(
     graph: EdgeSource, edge_ids: NDArray[np.int64], coordinates: ArrayLike | None
 ) -> EdgeTable:
-    """Return the table to write for a forest, with its vertex names or `coordinates` if any."""
+    """Return the table of a forest to write to a file.
+
+    With `coordinates`, its ends are numbers of vertices, even if the vertices have names.
+    """
     names = graph.names if coordinates is None else None
     *ends, weight = (column.dtype for column in graph.first_columns())
     dtypes: dict[str, Any] = {"edge_id": edge_ids.dtype}
     for label, dtype in zip("uv", ends, strict=True):
         if np.iinfo(dtype).max < (graph.num_vertices or 0) - 1:
-            dtype = np.dtype(np.int64)  # later files may have larger ids than the first
+            dtype = np.dtype(np.int64)  # later files may have larger ids than the first file
         dtypes.update({label: dtype} if names is None else name_columns(label, names.type))
     dtypes["weight"] = weight
 
@@ -55,11 +58,11 @@ def forest_table(
 
 
 def _blocks(
-    graph: EdgeSource, edge_ids: NDArray[np.int64], least: int
+    graph: EdgeSource, edge_ids: NDArray[np.int64], min_size: int
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield the ids, ends and weights of edges, in blocks of at least `least`, except the last."""
+    """Yield the ids, ends and weights of edges in blocks; only the last may be below `min_size`."""
     start = 0
-    for columns in graph.take_blocks(edge_ids, least):
+    for columns in graph.take_blocks(edge_ids, min_size):
         stop = start + len(columns[0])
         yield tuple(map(host_array, (edge_ids[start:stop], *columns)))
         release_pages(edge_ids)

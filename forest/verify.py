@@ -17,7 +17,6 @@ others, `path_maxima` finds the heaviest edge on the path.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -100,8 +99,8 @@ def verify(
     ends : sequence of two str, optional
         As for `minimum_spanning_forest`.
     maximum : bool, optional
-        Check for the maximum spanning forest; ties still go to the smaller edge id. Default: what a
-        Forest is, or what a file states; else False.
+        Check for the maximum spanning forest; ties still go to the smaller edge id. Default: as the
+        Forest or its file states; else False.
     block_edges : int
         Number of edges to process at once.
     progress : bool or callable
@@ -130,34 +129,34 @@ def verify(
         if source.is_read_once:
             message = "verification reads the graph several times; pass one that can be read again"
             raise GraphError(message)
-        edges = source.with_sizes()
+        source = source.with_sizes()
         if num_vertices is None:
-            edges.check_vertices()
-        num_vertices, num_edges = edges.num_vertices or 0, edges.num_edges or 0
-        names = edges.names
+            source.check_vertices()
+        num_vertices, num_edges = source.num_vertices or 0, source.num_edges or 0
+        names = source.names
         name_type = None if names is None else names.type
-        columns, stated = _forest_columns(forest, edges.first_columns()[2].dtype, name_type)
+        columns, metadata = _forest_columns(forest, source.first_columns()[2].dtype, name_type)
         if maximum is None:
-            maximum = stated.get("maximum") is True
+            maximum = metadata.get("maximum") is True
         edge_ids = columns.pop("edge_id")
-        # Keys are in the order of the weights, and comparable between blocks of any signs.
+        # With `signed`, keys are comparable even if only some blocks have negative weights.
         keys = partial(_NUMPY.order_key, signed=True, descending=maximum)
-        with _mention_another_graph(edges, stated), memory_errors(num_vertices, num_edges):
-            _check_ids(edge_ids, edges.first_id, num_edges)
+        with _mention_another_graph(source, metadata), memory_errors(num_vertices, num_edges):
+            _check_ids(edge_ids, source.first_id, num_edges)
             edge_ids = edge_ids.astype(np.int64, copy=False)
-            u, v, weights = edges.take(edge_ids)
-            known = {"u": u, "v": v, "weight": weights}
+            u, v, weights = source.take(edge_ids)
+            expected = {"u": u, "v": v, "weight": weights}
             if names is not None and isinstance(forest, str | os.PathLike):
                 named = {**names.columns("u", u), **names.columns("v", v)}
-                known.update({name: np.asarray(column) for name, column in named.items()})
-            _check_columns(columns, edge_ids, known)
-            order, rank = _sorted_forest(edge_ids, keys(weights))
-            u, v = u[rank], v[rank]
+                expected.update({name: np.asarray(column) for name, column in named.items()})
+            _check_columns(columns, edge_ids, expected)
+            ranked, order = _sort_forest(edge_ids, keys(weights))
+            u, v = u[order], v[order]
             tree, closing = merge_tree(u, v, num_vertices)
-            _check_cycles(edges, order.edge_id[closing])
-            blocks = partial(_blocks, edges, tree.parent.dtype, block_edges, keys)
-            shortcut = _shortcut(blocks(), order, tree, u, v)
-            _check_edges(edges, blocks(), order, tree, shortcut)
+            _check_cycles(source, ranked.edge_id[closing])
+            blocks = partial(_blocks, source, tree.parent.dtype, block_edges, keys)
+            light_tree, light_key = _light_trees(blocks(), ranked, tree, u, v)
+            _check_edges(source, blocks(), ranked, tree, light_tree, light_key)
     return Verification(
         num_vertices,
         num_edges,
@@ -174,14 +173,14 @@ def verify(
 def _forest_columns(
     forest: Any, weight_dtype: np.dtype[Any], name_type: Any
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the forest's columns, including "edge_id", and what is stated about it."""
+    """Return the forest's columns, including "edge_id", and the metadata of a file or Forest."""
     if isinstance(forest, str | os.PathLike):
-        columns, stated = read_forest(Path(forest), weight_dtype, name_type)
-        return columns, stated or {}
+        columns, metadata = read_forest(Path(forest), weight_dtype, name_type)
+        return columns, metadata or {}
     if isinstance(forest, Forest):
         forest = forest.to_host()
-        taken = (forest.edge_ids, forest.u, forest.v, forest.weight)
-        return dict(zip(FOREST_COLUMNS, taken, strict=True)), {"maximum": forest.maximum}
+        values = (forest.edge_ids, forest.u, forest.v, forest.weight)
+        return dict(zip(FOREST_COLUMNS, values, strict=True)), {"maximum": forest.maximum}
     try:
         edge_ids = np.asarray(host_array(forest))
     except ValueError as error:
@@ -196,16 +195,18 @@ def _forest_columns(
 
 
 @contextmanager
-def _mention_another_graph(graph: EdgeSource, stated: Mapping[str, Any]) -> Iterator[None]:
-    """Extend a VerificationError if the forest's file states another graph."""
+def _mention_another_graph(graph: EdgeSource, metadata: Mapping[str, Any]) -> Iterator[None]:
+    """Extend the message of a VerificationError if the forest's file states another graph."""
     try:
         yield
     except VerificationError as error:
-        known = graph_identity(graph)
-        differ = [name for name in known.keys() & stated if stated[name] not in (None, known[name])]
+        found = graph_identity(graph)
+        differ = [
+            name for name in found.keys() & metadata if metadata[name] not in (None, found[name])
+        ]
         if not differ:
             raise
-        shown = ", ".join(f"{name} {stated[name]}, not {known[name]}" for name in sorted(differ))
+        shown = ", ".join(f"{name} {metadata[name]}, not {found[name]}" for name in sorted(differ))
         message = f"{error}; the forest's file is for another graph: {shown}"
         raise VerificationError(message) from error
 
@@ -215,19 +216,19 @@ def _mention_another_graph(graph: EdgeSource, stated: Mapping[str, Any]) -> Iter
 
 def _check_ids(edge_ids: NDArray[Any], first_id: int, num_edges: int) -> None:
     """Check that edge ids (integers in any order) are ascending, distinct ids of the graph."""
-    wrong = np.flatnonzero((edge_ids < first_id) | (edge_ids >= first_id + num_edges))
-    if len(wrong):
-        message = f"edge id {edge_ids[wrong[0]]} does not exist: the graph has {num_edges} edges"
+    outside = np.flatnonzero((edge_ids < first_id) | (edge_ids >= first_id + num_edges))
+    if len(outside):
+        message = f"edge id {edge_ids[outside[0]]} does not exist: the graph has {num_edges} edges"
         raise VerificationError(message)
-    back = np.flatnonzero(edge_ids[1:] <= edge_ids[:-1])
-    if not len(back):
+    unordered = np.flatnonzero(edge_ids[1:] <= edge_ids[:-1])
+    if not len(unordered):
         return
     ascending = np.sort(edge_ids)
-    twice = np.flatnonzero(ascending[1:] == ascending[:-1])
-    if len(twice):
-        message = f"edge id {ascending[twice[0]]} occurs twice"
+    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
+    if len(repeated):
+        message = f"edge id {ascending[repeated[0]]} occurs twice"
     else:
-        first, second = edge_ids[back[0]], edge_ids[back[0] + 1]
+        first, second = edge_ids[unordered[0]], edge_ids[unordered[0] + 1]
         message = f"edge id {second} follows {first}, but edge ids must be ascending"
     raise VerificationError(message)
 
@@ -235,17 +236,17 @@ def _check_ids(edge_ids: NDArray[Any], first_id: int, num_edges: int) -> None:
 def _check_columns(
     columns: Mapping[str, NDArray[Any]],
     edge_ids: NDArray[np.int64],
-    graph: Mapping[str, NDArray[Any]],
+    graph_columns: Mapping[str, NDArray[Any]],
 ) -> None:
     """Check that each column of the forest equals the graph's column."""
     for name, column in columns.items():
-        ours = graph[name]
-        differ = np.flatnonzero(~equal_exactly(column, ours))
+        expected = graph_columns[name]
+        differ = np.flatnonzero(~equal_exactly(column, expected))
         if len(differ):
-            place = differ[0]
+            first = differ[0]
             message = (
-                f"edge {edge_ids[place]}: {name} is {column[place]} in the forest, "
-                f"but {ours[place]} in the graph"
+                f"edge {edge_ids[first]}: {name} is {column[first]} in the forest, "
+                f"but {expected[first]} in the graph"
             )
             raise VerificationError(message)
 
@@ -260,59 +261,36 @@ class _SortedForest(NamedTuple):
     edge_id: NDArray[np.int64]
 
 
-def _sorted_forest(
+def _sort_forest(
     edge_ids: NDArray[np.int64], key: NDArray[Any]
 ) -> tuple[_SortedForest, NDArray[np.intp]]:
     """Return the sorted forest and the permutation that sorts it."""
-    rank = np.argsort(key, kind="stable")  # ids are ascending, so this also orders ties
-    order = _SortedForest(np.append(key[rank], key.dtype.type(0)), np.append(edge_ids[rank], -1))
-    return order, rank
+    order = np.argsort(key, kind="stable")  # ids are ascending, so this also orders ties
+    sorted_key = np.append(key[order], key.dtype.type(0))
+    return _SortedForest(sorted_key, np.append(edge_ids[order], -1)), order
 
 
 def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
-    """Check that no edges of the forest, the ids `closing`, close cycles with lighter edges."""
+    """Raise an error for the first of the edges `closing`, which close cycles of the forest."""
     if len(closing):
-        edge = int(closing.min())
-        (start,), (end,), _ = _edge(graph, edge)
-        how = "is a loop" if start == end else "closes a cycle with other edges of the forest"
-        message = f"{_described(graph, edge)} {how}"
+        edge = closing.min()
+        (u,), (v,), _ = _edge(graph, edge)
+        problem = "is a loop" if u == v else "closes a cycle with other edges of the forest"
+        message = f"{_describe(graph, edge)} {problem}"
         raise VerificationError(message)
 
 
 # The edges of the graph, compared with the forest.
 
 
-#: Hint for a forest without an edge that is heavier than all edges of the forest.
-_CAPPED = (
+#: The id of the first edge of a block, then u, v and the key of each edge.
+_Block = tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]
+
+#: Hint if the missing edge is heavier than all edges of the forest.
+_LIMIT_HINT = (
     "if the forest was computed with a limit on weights, verify it against the graph without the "
     "edges beyond that limit"
 )
-
-
-class _Block(NamedTuple):
-    """A block of consecutive edges of the graph; the first has the id `start`."""
-
-    start: int
-    u: NDArray[Any]
-    v: NDArray[Any]
-    key: NDArray[Any]
-
-
-class _Shortcut(NamedTuple):
-    """The trees formed by the lightest edges of the forest.
-
-    A heavier edge within one of these trees is correctly absent from the forest.
-    """
-
-    #: The tree of each vertex.
-    tree: NDArray[Any]
-    #: Key of the heaviest of the lightest edges.
-    key: int
-
-    def accepts(self, edges: _Block) -> NDArray[np.bool_]:
-        """Return which edges need no further check."""
-        is_inside: NDArray[np.bool_] = self.tree[edges.u] == self.tree[edges.v]
-        return is_inside & (edges.key > self.key)
 
 
 def _blocks(
@@ -321,81 +299,83 @@ def _blocks(
     block_edges: int,
     keys: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> Iterator[_Block]:
-    """Yield the graph in blocks, with ends of the given dtype."""
+    """Yield the edges of the graph in blocks, with ends of the given dtype."""
     for start, _, read in graph.blocks(block_edges):
         u, v, weight = read()
-        u, v = (ids.astype(dtype, copy=False) for ids in (u, v))
-        yield _Block(start, u, v, keys(weight))
+        yield start, u.astype(dtype, copy=False), v.astype(dtype, copy=False), keys(weight)
 
 
-def _shortcut(
+def _light_trees(
     blocks: Iterator[_Block],
-    order: _SortedForest,
+    forest: _SortedForest,
     tree: MergeTree,
     u: NDArray[Any],
     v: NDArray[Any],
-) -> _Shortcut:
-    """Return the shortcut that accepts most edges of the first non-empty block.
+) -> tuple[NDArray[Any], int]:
+    """Return the tree of each vertex in a prefix of the sorted forest, and its largest key.
 
-    A prefix of the sorted forest accepts an edge if it has two properties: it contains the heaviest
-    edge on the path between the ends of the edge, and all its edges are lighter than the edge.
+    An edge within one of these trees that has a larger key is correctly absent from the forest. The
+    prefix is the one that proves this for most edges of the first non-empty block: it contains the
+    heaviest edge on the path between the ends, and all its edges are lighter.
     """
     size = 0
-    blocks = (block for block in blocks if len(block.key))
-    for _, *ends, key in itertools.islice(blocks, 1):
-        begins = np.sort(tree.heaviest_on_paths(*ends)[0])
-        stops = np.sort(np.searchsorted(order.key[:-1], key))
-        passed = np.searchsorted(begins, begins, "right") - np.searchsorted(stops, begins, "right")
-        size = int(begins[passed.argmax()]) + 1
-    part, _ = merge_tree(u[:size], v[:size], tree.num_vertices)
-    return _Shortcut(part.trees(), int(order.key[size - 1]))
+    block = next((block for block in blocks if len(block[-1])), None)
+    if block is not None:
+        _, *ends, key = block
+        rank = np.sort(tree.heaviest_on_paths(*ends)[0])
+        num_lighter = np.sort(np.searchsorted(forest.key[:-1], key))
+        num_with_path = np.searchsorted(rank, rank, "right")
+        num_too_light = np.searchsorted(num_lighter, rank, "right")
+        size = int(rank[(num_with_path - num_too_light).argmax()]) + 1
+    prefix, _ = merge_tree(u[:size], v[:size], tree.num_vertices)
+    return prefix.trees(), int(forest.key[size - 1])
 
 
 def _check_edges(
     graph: EdgeSource,
     blocks: Iterator[_Block],
-    order: _SortedForest,
+    forest: _SortedForest,
     tree: MergeTree,
-    shortcut: _Shortcut,
+    light_tree: NDArray[Any],
+    light_key: int,
 ) -> None:
     """Check that the forest connects the ends of each edge by edges that precede it."""
-    for block in blocks:
-        rest = np.flatnonzero(~shortcut.accepts(block))
-        u, v, key = (column[rest] for column in block[1:])
-        rank, apart = tree.heaviest_on_paths(u, v)
-        path_key, path_id, edge_id = order.key[rank], order.edge_id[rank], block.start + rest
-        before = (key < path_key) | ((key == path_key) & (edge_id < path_id))
-        wrong = np.append(apart, np.flatnonzero(before))
+    for start, u, v, key in blocks:
+        is_proven = (light_tree[u] == light_tree[v]) & (key > light_key)
+        rest = np.flatnonzero(~is_proven)
+        edge_id, key = start + rest, key[rest]
+        rank, no_path = tree.heaviest_on_paths(u[rest], v[rest])
+        path_key, path_id = forest.key[rank], forest.edge_id[rank]
+        precedes = (key < path_key) | ((key == path_key) & (edge_id < path_id))
+        wrong = np.append(no_path, np.flatnonzero(precedes))
         if len(wrong):
-            place = int(wrong.min())
-            message = _why_wrong(graph, int(edge_id[place]), int(path_id[place]))
-            if place in apart and len(order.key) > 1 and key[place] > order.key[-2]:
-                message = f"{message}; {_CAPPED}"
+            first = wrong.min()
+            message = _why_wrong(graph, edge_id[first], path_id[first])
+            if first in no_path and len(forest.key) > 1 and key[first] > forest.key[-2]:
+                message = f"{message}; {_LIMIT_HINT}"
             raise VerificationError(message)
-        done = block.start + len(block.key) - graph.first_id
-        report_progress("compare paths", done, graph.num_edges or 0)
+        report_progress("compare paths", start + len(u) - graph.first_id, graph.num_edges or 0)
 
 
-def _why_wrong(graph: EdgeSource, edge: int, other: int) -> str:
-    """Return the message for an edge that should replace `other`, or join two trees if -1."""
-    shown = _described(graph, edge)
-    if other < 0:
+def _why_wrong(graph: EdgeSource, edge: np.int64, path_edge: np.int64) -> str:
+    """Return the message for an edge that precedes `path_edge`, or joins two trees if it is -1."""
+    shown = _describe(graph, edge)
+    if path_edge < 0:
         return f"{shown} joins two trees of the forest"
-    path = f"{_described(graph, other)} on the path between its ends"
-    weight, theirs = (_edge(graph, each)[2] for each in (edge, other))
-    if weight == theirs:
+    path = f"{_describe(graph, path_edge)} on the path between its ends"
+    weight, path_weight = (_edge(graph, each)[2] for each in (edge, path_edge))
+    if weight == path_weight:
         return f"{shown} has the same weight and a smaller id than {path}"
-    return f"{shown} is {'heavier' if weight > theirs else 'lighter'} than {path}"
+    return f"{shown} is {'heavier' if weight > path_weight else 'lighter'} than {path}"
 
 
-def _described(graph: EdgeSource, edge: int) -> str:
+def _describe(graph: EdgeSource, edge: np.int64) -> str:
     (u,), (v,), (weight,) = _edge(graph, edge)
     if graph.names is not None:
         u, v = graph.names[u], graph.names[v]
     return f"edge {edge} ({u}-{v}, weight {weight})"
 
 
-def _edge(graph: EdgeSource, edge: int) -> tuple[NDArray[Any], ...]:
-    """Return u, v and weight of one edge, as arrays of length 1."""
-    place = edge - graph.first_id
-    return graph.slice(place, place + 1).columns()
+def _edge(graph: EdgeSource, edge: np.int64) -> tuple[NDArray[Any], ...]:
+    """Return u, v and weight of an edge, as arrays of length 1."""
+    return graph.take(np.array([edge]))

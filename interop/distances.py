@@ -1,10 +1,9 @@
-"""Graphs for the estimators: all pairs, nearest neighbors, given pairs or given distances."""
+"""Forests of samples for the estimators, and checks of their arguments."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,18 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import BallTree, KDTree, NearestNeighbors
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..forest.forest import Forest
-from ..graphs.edge_list import EdgeList, concatenate
+from ..graphs.edge_list import EdgeList
 from ..graphs.generate.points import points
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.points.boruvka_blocks import divide_distances
 from ..solve import minimum_spanning_forest
 
 _TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
-#: The metrics of `mstflow.points`, and other names that scikit-learn has for them.
-_NAMES = {
+#: Scikit-learn's names of the metrics of `mstflow.points`, and the names that `points` accepts.
+_POINT_METRICS = {
     "euclidean": "euclidean",
     "l2": "euclidean",
     "sqeuclidean": "sqeuclidean",
@@ -35,157 +34,98 @@ _NAMES = {
     "cosine": "cosine",
     "haversine": "haversine",
 }
-#: These metrics as Minkowski distances, by p.
-_MINKOWSKI = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
+#: The same for Minkowski distances, by p.
+_MINKOWSKI_METRICS = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A metric of scikit-learn, and how to search for neighbors."""
+def resolve_algorithm(estimator: Any, samples: Any) -> str:
+    """Return the algorithm that searches the neighbors for an estimator, after checking it.
 
-    #: A string or a callable.
-    name: Any
-    #: Further arguments of the metric.
-    params: dict[str, Any]
-    #: "kd_tree", "ball_tree" or "brute".
-    algorithm: str
-    leaf_size: int
-    n_jobs: int | None
-
-    @classmethod
-    def of(cls, estimator: Any, samples: Any) -> Metric:
-        """Return the metric of an estimator's parameters; "auto" chooses a tree if possible."""
-        name, algorithm = estimator.metric, estimator.algorithm
-        if algorithm not in ("auto", "brute", *_TREES):
-            message = (
-                f"algorithm must be 'auto', 'brute', 'kd_tree' or 'ball_tree', not {algorithm!r}"
-            )
-            raise ValueError(message)
-        supported = [each for each, tree in _TREES.items() if name in tree.valid_metrics]
-        if algorithm in _TREES and algorithm not in supported:
-            kind = _TREES[algorithm].__name__
-            message = (
-                f"{name} is not a valid metric for a {kind}-based algorithm. Please select a "
-                "different metric."
-            )
-            raise ValueError(message)
-        if algorithm in _TREES and issparse(samples):
-            message = "Sparse data matrices only support algorithm `brute`."
-            raise ValueError(message)
-        if algorithm == "auto":
-            algorithm = supported[0] if supported and not issparse(samples) else "brute"
-        params = estimator.metric_params or {}
-        return cls(name, params, algorithm, estimator.leaf_size, estimator.n_jobs)
-
-    def graph(self, samples: Any, min_samples: int = 1) -> EdgeSource:
-        """Return the graph of all pairs of samples, made by `mstflow.points`.
-
-        If `mstflow.points` does not support the metric, or samples are sparse, the points are row
-        numbers, and the metric is a function that computes the distances between these rows.
-        """
-        name = _NAMES.get(self.name) if isinstance(self.name, str) else None
-        if self.name in ("minkowski", "p") and not self.params.keys() - {"p"}:
-            name = _MINKOWSKI.get(self.params.get("p", 2))
-        elif self.params:
-            name = None
-        if name is not None and not issparse(samples):
-            return points(samples, metric=name, min_samples=min_samples)
-
-        def between(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-            rows = (samples[each[:, 0].astype(np.int64)] for each in (a, b))
-            found: NDArray[Any] = pairwise_distances(*rows, metric=self.name, **self.params)
-            return found
-
-        between.__name__ = str(self.name)
-        numbers = np.arange(samples.shape[0], dtype=np.float64).reshape(-1, 1)
-        return points(numbers, metric=between, min_samples=min_samples)
-
-    def nearest(self, samples: Any, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return distances and numbers of the `count` samples nearest to each, itself included."""
-        search = NearestNeighbors(
-            n_neighbors=count,
-            algorithm=self.algorithm,
-            leaf_size=self.leaf_size,
-            metric=self.name,
-            metric_params=self.params,
-            p=None,  # or the default would overrule a `p` of the parameters
-            n_jobs=self.n_jobs,
+    "auto" is resolved to a tree that supports the metric, or to "brute" if there is none.
+    """
+    metric, algorithm = estimator.metric, estimator.algorithm
+    if algorithm not in ("auto", "brute", *_TREES):
+        message = f"algorithm must be 'auto', 'brute', 'kd_tree' or 'ball_tree', not {algorithm!r}"
+        raise ValueError(message)
+    supported = [name for name, tree in _TREES.items() if metric in tree.valid_metrics]
+    if algorithm in _TREES and algorithm not in supported:
+        tree_name = _TREES[algorithm].__name__
+        message = (
+            f"{metric} is not a valid metric for a {tree_name}-based algorithm. Please select a "
+            "different metric."
         )
-        distances, neighbors = search.fit(samples).kneighbors(samples)
-        return distances, neighbors
+        raise ValueError(message)
+    if algorithm in _TREES and issparse(samples):
+        message = "Sparse data matrices only support algorithm `brute`."
+        raise ValueError(message)
+    if algorithm == "auto":
+        return supported[0] if supported and not issparse(samples) else "brute"
+    return str(algorithm)
+
+
+def all_pairs(estimator: Any, samples: Any, min_samples: int = 1) -> EdgeSource:
+    """Return the graph of all pairs of samples, as `mstflow.points` creates it.
+
+    If `mstflow.points` does not support the metric, or samples are sparse, the points are row
+    numbers, and the metric is a function that computes the distances between these rows.
+    """
+    metric, params = estimator.metric, estimator.metric_params or {}
+    name = _POINT_METRICS.get(metric) if isinstance(metric, str) else None
+    if metric in ("minkowski", "p") and not params.keys() - {"p"}:
+        name = _MINKOWSKI_METRICS.get(params.get("p", 2))
+    elif params:
+        name = None
+    if name is not None and not issparse(samples):
+        return points(samples, metric=name, min_samples=min_samples)
+
+    def row_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        rows = (samples[numbers[:, 0].astype(np.int64)] for numbers in (a, b))
+        distances: NDArray[Any] = pairwise_distances(*rows, metric=metric, **params)
+        return distances
+
+    row_distances.__name__ = str(metric)
+    numbers = np.arange(samples.shape[0], dtype=np.float64).reshape(-1, 1)
+    return points(numbers, metric=row_distances, min_samples=min_samples)
 
 
 def samples_forest(
-    metric: Metric,
-    samples: Any,
-    n_neighbors: int | None,
-    min_samples: int = 1,
-    alpha: float = 1.0,
+    estimator: Any, samples: Any, min_samples: int = 1, alpha: float = 1.0
 ) -> Forest:
     """Return the minimum spanning forest of the mutual reachability distances of samples.
 
-    If `n_neighbors` is None, the graph has all pairs of samples. Otherwise it has the edges from
-    each sample to its max(n_neighbors, min_samples) nearest samples. The core distance is the
-    distance to the sample of rank `min_samples`. Both numbers count the sample itself.
+    If the estimator has no `n_neighbors`, the graph has all pairs of samples. Otherwise it has the
+    edges from each sample to its max(n_neighbors, min_samples) nearest samples. The core distance
+    is the distance to the `min_samples`-th nearest sample. Both numbers count the sample itself.
     `alpha` divides the distances, but not the core distances.
     """
-    if n_neighbors is None:
-        graph = metric.graph(samples, min_samples)
+    algorithm = resolve_algorithm(estimator, samples)
+    if estimator.n_neighbors is None:
+        graph = all_pairs(estimator, samples, min_samples)
         if alpha == 1.0:
             return minimum_spanning_forest(graph, progress=False)
         tree = minimum_spanning_forest(graph, algorithm=divide_distances(alpha), progress=False)
-        edges = EdgeList(tree.u, tree.v, tree.weight / alpha, num_vertices=tree.num_vertices)
-        return minimum_spanning_forest(edges, progress=False)
+        edges = (tree.u, tree.v, tree.weight / alpha)
+        return minimum_spanning_forest(edges, num_vertices=tree.num_vertices, progress=False)
     n = samples.shape[0]
-    count = min(max(n_neighbors, min_samples), n)
-    distances, neighbors = metric.nearest(samples, count)
+    count = min(max(estimator.n_neighbors, min_samples), n)
+    search = NearestNeighbors(
+        n_neighbors=count,
+        algorithm=algorithm,
+        leaf_size=estimator.leaf_size,
+        metric=estimator.metric,
+        metric_params=estimator.metric_params or {},
+        p=None,  # its default would replace `p` of the parameters
+        n_jobs=estimator.n_jobs,
+    )
+    distances, neighbors = search.fit(samples).kneighbors(samples)
     u, v = np.repeat(np.arange(n), count), neighbors.ravel()
     weight = distances.ravel() / alpha
     if min_samples > 1:
         core = distances[:, min_samples - 1]
         weight = np.maximum(weight, np.maximum(core[u], core[v]))
     is_edge = u != v
-    edges = EdgeList(u[is_edge], v[is_edge], weight[is_edge], num_vertices=n)
-    return minimum_spanning_forest(edges, progress=False)
-
-
-def connected_forest(metric: Metric | None, samples: Any, connectivity: Any) -> tuple[Forest, int]:
-    """Return a spanning tree of the pairs in `connectivity`, and their number of components.
-
-    The pairs are the nonzero entries of the matrix. Edges of the minimum spanning tree of all pairs
-    join their components. If `metric` is None, `samples` is the matrix of all distances.
-    """
-    pairs = coo_array(check_array(connectivity, accept_sparse=["csr", "csc", "coo"]))
-    n = samples.shape[0]
-    if pairs.shape != (n, n):
-        message = (
-            f"connectivity must have shape {(n, n)}, a row and a column for each sample, not "
-            f"{pairs.shape}"
-        )
-        raise ValueError(message)
-    is_pair = (pairs.data != 0) & (pairs.row != pairs.col)
-    ends = pairs.row[is_pair].astype(np.int64), pairs.col[is_pair].astype(np.int64)
-    ids = np.unique(np.minimum(*ends) * n + np.maximum(*ends))
-    graph: Any
-    if metric is None:
-        u, v = np.divmod(ids, n)
-        weight = samples[u, v]
-        graph = EdgeList(*np.triu_indices(n, 1), samples[np.triu_indices(n, 1)], num_vertices=n)
-    else:
-        graph = metric.graph(samples)
-        u, v, weight = graph.take(ids)
-    connected = minimum_spanning_forest(EdgeList(u, v, weight, num_vertices=n), progress=False)
-    count = connected.num_components
-    if count == 1:
-        return connected, count
-    # The lightest pairs that join the components are in the tree of all pairs.
-    tree = minimum_spanning_forest(graph, progress=False)
-    label = connected.labels
-    between = EdgeList(label[tree.u], label[tree.v], tree.weight, num_vertices=count)
-    joining = minimum_spanning_forest(between, progress=False).edge_ids
-    added = EdgeList(tree.u[joining], tree.v[joining], tree.weight[joining], num_vertices=n)
-    known = EdgeList(connected.u, connected.v, connected.weight, num_vertices=n)
-    return minimum_spanning_forest(concatenate([known, added]), progress=False), count
+    edges = (u[is_edge], v[is_edge], weight[is_edge])
+    return minimum_spanning_forest(edges, num_vertices=n, progress=False)
 
 
 def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:
@@ -205,11 +145,10 @@ def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:
 
 
 def given_distances(estimator: Any, distances: Any) -> EdgeList:
-    """Return precomputed distances as an edge list.
+    """Return a matrix of precomputed distances as an edge list, after checking it.
 
-    Its edges are the finite entries above the diagonal of a dense matrix, or the stored entries of
-    a sparse one.
-    The matrix must be square, and a dense one symmetric.
+    The edges are the stored entries of a sparse matrix, or the finite entries above the diagonal of
+    a dense one.
     """
     is_sparse = issparse(distances)
     checked = validate_data(

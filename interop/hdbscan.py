@@ -16,9 +16,9 @@ from ..forest.reachability import mutual_reachability
 from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
-from .distances import Metric, given_distances, samples_forest, warn_of_components
+from .distances import given_distances, resolve_algorithm, samples_forest, warn_of_components
 
-#: Labels of samples that are not noise but have an infinite or a missing value, as in scikit-learn.
+#: Labels of samples with an infinite or a missing value, as in scikit-learn.
 _INFINITE, _MISSING = -2, -3
 
 
@@ -30,8 +30,8 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     min_cluster_size : int
         Smallest number of samples in a cluster.
     min_samples : int, optional
-        The core distance of a sample is the distance to its nearest sample of this rank, counting
-        itself. Default: `min_cluster_size`.
+        The core distance of a sample is the distance to its `min_samples`-th nearest sample,
+        counting itself. Default: `min_cluster_size`.
     cluster_selection_epsilon : float
         Do not split clusters at distances below this.
     max_cluster_size : int, optional
@@ -43,8 +43,8 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     metric_params : dict, optional
         Further arguments of the metric.
     alpha : float
-        Divides the distances, but not the core distances. If it is not 1, all distances are
-        computed, which takes quadratic time.
+        Divides the distances, but not the core distances. If it is not 1 and `n_neighbors` is
+        None, all distances are computed, which takes quadratic time.
     algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
         How to search for neighbors, if `n_neighbors` is given.
     leaf_size : int
@@ -77,7 +77,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     distances_ : float64 array of length n - 1
         The mutual reachability distance of each step. Components are joined at infinity.
     centroids_, medoids_ : float64 arrays of shape (clusters, features)
-        If `store_centers` asks for them.
+        The centers that `store_centers` selects.
     n_features_in_ : int
     """
 
@@ -136,15 +136,15 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         self._check_parameters()
         if self.metric == "precomputed":
             forest = self._forest_of_distances(X)
-            outlier = np.zeros(forest.num_vertices)
+            row_sum = np.zeros(forest.num_vertices)
         else:
             samples = validate_data(
                 self, X, accept_sparse="csr", ensure_all_finite=False, dtype=np.float64
             )
-            outlier = np.asarray(samples.sum(axis=1)).ravel()
-            forest = self._forest_of_samples(samples, np.isfinite(outlier))
+            row_sum = np.asarray(samples.sum(axis=1)).ravel()
+            forest = self._forest_of_samples(samples, np.isfinite(row_sum))
         self._dendrogram = forest.dendrogram()
-        found = self._dendrogram.hdbscan(
+        clusters = self._dendrogram.hdbscan(
             min_cluster_size=self.min_cluster_size,
             method=self.cluster_selection_method,  # type: ignore[arg-type]
             epsilon=self.cluster_selection_epsilon,
@@ -154,10 +154,10 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         linkage = self._dendrogram.linkage(disconnected="infinity")
         self.children_ = linkage[:, :2].astype(np.int64)
         self.distances_ = linkage[:, 2]
-        self.labels_, self.probabilities_ = found.labels, found.probabilities
-        self.labels_[np.isinf(outlier)] = _INFINITE
-        self.labels_[np.isnan(outlier)] = _MISSING
-        self.probabilities_[np.isnan(outlier)] = np.nan
+        self.labels_, self.probabilities_ = clusters.labels, clusters.probabilities
+        self.labels_[np.isinf(row_sum)] = _INFINITE
+        self.labels_[np.isnan(row_sum)] = _MISSING
+        self.probabilities_[np.isnan(row_sum)] = np.nan
         if self.store_centers is not None:
             self._find_centers(samples)
         return self
@@ -202,48 +202,48 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
             message = "Cannot store centers when using a precomputed distance matrix."
             raise ValueError(message)
 
-    def _num_samples(self, n: int) -> int:
-        """Return `min_samples`, checked against the number of samples."""
+    def _checked_min_samples(self, n: int) -> int:
+        """Return `min_samples`, which must be at most the number of samples, n."""
         if n < 2:
             message = f"n_samples={n} while HDBSCAN requires more than one sample"
             raise ValueError(message)
-        count = self.min_cluster_size if self.min_samples is None else self.min_samples
-        if count > n:
-            message = f"min_samples ({count}) must be at most the number of samples in X ({n})"
+        min_samples = self.min_cluster_size if self.min_samples is None else self.min_samples
+        if min_samples > n:
+            message = (
+                f"min_samples ({min_samples}) must be at most the number of samples in X ({n})"
+            )
             raise ValueError(message)
-        return count
+        return min_samples
 
     def _forest_of_samples(self, samples: Any, is_finite: NDArray[np.bool_]) -> Forest:
-        """Return the forest of all samples; those with values that are not finite are isolated."""
+        """Return the forest of all samples, in which those that are not finite are isolated."""
         finite = np.flatnonzero(is_finite)
-        count = self._num_samples(len(finite))
-        metric = Metric.of(self, samples)
-        forest = samples_forest(metric, samples[finite], self.n_neighbors, count, self.alpha)
+        min_samples = self._checked_min_samples(len(finite))
+        forest = samples_forest(self, samples[finite], min_samples, self.alpha)
         warn_of_components(forest, self.n_neighbors)
         if len(finite) == len(is_finite):
             return forest
         edges = (finite[forest.u], finite[forest.v], forest.weight)
-        return minimum_spanning_forest(
-            EdgeList(*edges, num_vertices=len(is_finite)), progress=False
-        )
+        return minimum_spanning_forest(edges, num_vertices=len(is_finite), progress=False)
 
     def _forest_of_distances(self, distances: Any) -> Forest:
         """Return the forest of the mutual reachability distances."""
         if self.algorithm not in ("auto", "brute"):
-            Metric.of(self, distances)  # raises the error for this metric
+            resolve_algorithm(self, distances)  # raises the error for "precomputed"
         edges = given_distances(self, distances)
         n = edges.num_vertices
-        count = self._num_samples(n)
-        if issparse(distances) and (_num_neighbors(edges) < count - 1).any():
+        min_samples = self._checked_min_samples(n)
+        min_neighbors = min_samples - 1
+        if issparse(distances) and (_num_neighbors(edges) < min_neighbors).any():
             message = (
-                f"There exists points with fewer than {count - 1} neighbors. Store the distances "
-                f"of at least min_samples - 1 = {count - 1} neighbors of each sample, or pass a "
-                "smaller min_samples."
+                f"There exists points with fewer than {min_neighbors} neighbors. Store the "
+                f"distances of at least min_samples - 1 = {min_neighbors} neighbors of each "
+                "sample, or pass a smaller min_samples."
             )
             raise ValueError(message)
-        scaled = EdgeList(edges.u, edges.v, edges.weight / self.alpha, num_vertices=n)
-        reach = mutual_reachability(scaled, min_samples=count)
-        forest = minimum_spanning_forest(reach, progress=False)
+        scaled = (edges.u, edges.v, edges.weight / self.alpha)
+        reachability = mutual_reachability(scaled, min_samples=min_samples, num_vertices=n)
+        forest = minimum_spanning_forest(reachability, progress=False)
         if issparse(distances) and forest.num_components > 1:
             message = (
                 f"The graph has {forest.num_components} components. HDBSCAN cannot be performed on "
@@ -254,23 +254,24 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         return forest
 
     def _find_centers(self, samples: Any) -> None:
+        """Set `centroids_` and `medoids_`."""
         clusters = range(int(self.labels_.max()) + 1)
-        members = [np.flatnonzero(self.labels_ == each) for each in clusters]
+        members = [np.flatnonzero(self.labels_ == cluster) for cluster in clusters]
         shape = (len(members), samples.shape[1])
         if self.store_centers in ("centroid", "both"):
             means = [
-                np.average(samples[each], axis=0, weights=self.probabilities_[each])
-                for each in members
+                np.average(samples[rows], axis=0, weights=self.probabilities_[rows])
+                for rows in members
             ]
             self.centroids_ = np.array(means).reshape(shape)
         if self.store_centers in ("medoid", "both"):
-            params = self.metric_params or {}
             medoids = []
-            for each in members:
-                apart = pairwise_distances(samples[each], metric=self.metric, **params)
-                medoids.append((apart * self.probabilities_[each]).sum(axis=1).argmin())
-            chosen = [each[place] for each, place in zip(members, medoids, strict=True)]
-            self.medoids_ = samples[chosen].reshape(shape)
+            for rows in members:
+                distances = pairwise_distances(
+                    samples[rows], metric=self.metric, **self.metric_params or {}
+                )
+                medoids.append(rows[(distances * self.probabilities_[rows]).sum(axis=1).argmin()])
+            self.medoids_ = samples[medoids].reshape(shape)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -281,7 +282,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
 
 
 def _num_neighbors(edges: EdgeList) -> NDArray[np.int64]:
-    """Return the number of distinct neighbors of each vertex, without itself."""
+    """Return the number of distinct neighbors of each vertex, except for itself."""
     is_edge = edges.u != edges.v
     u, v, n = edges.u[is_edge], edges.v[is_edge], edges.num_vertices
     ends = (np.concatenate([u, v]), np.concatenate([v, u]))

@@ -6,16 +6,17 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from ..forest.forest import Forest
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
 from .distances import (
-    Metric,
-    connected_forest,
+    all_pairs,
     given_distances,
+    resolve_algorithm,
     samples_forest,
     warn_of_components,
 )
@@ -38,30 +39,17 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or None
-        The number of clusters; None if `distance_threshold` is given. The components of a graph
-        that is not connected are clusters of their own, even if there are more of them.
-    metric : str or callable
-        A metric of scikit-learn, or "precomputed": `X` has the distances of all pairs, infinite for
-        missing pairs, or is a sparse graph whose stored entries are the edges.
-    metric_params : dict, optional
-        Further arguments of the metric.
+        The number of clusters; None if `distance_threshold` is given. If the graph of distances or
+        of neighbors has more components, each of them is a cluster.
     connectivity : array or sparse matrix of shape (n, n), or callable, optional
         Only samples whose entry is not zero are joined directly, in either direction; a callable
         computes this matrix from `X`, as `sklearn.neighbors.kneighbors_graph` does. If the matrix
         has several components, a warning states their number, and the nearest samples of different
         components are joined.
     distance_threshold : float, optional
-        Clusters are joined by distances below this one.
-    n_neighbors : int, optional
-        Use only the edges from each sample to this number of nearest samples, itself included. A
-        warning states the number of components if these edges do not connect all samples. By
-        default all pairs are used (`mstflow.points`), and the result is exact.
-    algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
-        How to search for neighbors, if `n_neighbors` is given.
-    leaf_size : int
-        Leaf size of these trees.
-    n_jobs : int, optional
-        Jobs of this search.
+        Clusters at a smaller distance are joined.
+    metric, metric_params, n_neighbors, algorithm, leaf_size, n_jobs
+        As for `HDBSCAN`.
 
     Attributes
     ----------
@@ -123,7 +111,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         if self.connectivity is not None and self.n_neighbors is not None:
             message = "pass either connectivity or n_neighbors; set the other to None"
             raise ValueError(message)
-        forest = self._forest(X)
+        forest = self._forest(X) if self.connectivity is None else self._connected_forest(X)
         n = forest.num_vertices
         if n < 2:
             message = "n_samples=1 while SingleLinkage requires more than one sample"
@@ -144,33 +132,58 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         self.n_leaves_ = n
         return self
 
-    def _forest(self, samples: Any) -> Forest:
-        """Return the forest of all pairs, of neighbors or of connected pairs."""
-        is_given = self.metric == "precomputed"
-        if self.connectivity is not None:
-            checked = validate_data(
-                self, samples, accept_sparse=() if is_given else "csr", dtype=np.float64
-            )
-            pairs = self.connectivity
-            if callable(pairs):
-                pairs = pairs(checked)
-            metric = None if is_given else Metric.of(self, checked)
-            forest, self.n_connected_components_ = connected_forest(metric, checked, pairs)
-            if self.n_connected_components_ > 1:
-                message = (
-                    f"connectivity has {self.n_connected_components_} components, which are joined "
-                    "by their nearest samples; connect them to choose the samples"
-                )
-                warnings.warn(message, stacklevel=3)
-            return forest
-        if is_given:
-            forest = minimum_spanning_forest(given_distances(self, samples), progress=False)
+    def _forest(self, X: Any) -> Forest:  # noqa: N803
+        """Return the forest of all pairs or of neighbors."""
+        if self.metric == "precomputed":
+            forest = minimum_spanning_forest(given_distances(self, X), progress=False)
         else:
-            samples = validate_data(self, samples, accept_sparse="csr", dtype=np.float64)
-            forest = samples_forest(Metric.of(self, samples), samples, self.n_neighbors)
+            samples = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+            forest = samples_forest(self, samples)
         self.n_connected_components_ = forest.num_components
         warn_of_components(forest, self.n_neighbors)
         return forest
+
+    def _connected_forest(self, X: Any) -> Forest:  # noqa: N803
+        """Return the forest of the pairs in `connectivity`, with its components joined."""
+        is_precomputed = self.metric == "precomputed"
+        formats = () if is_precomputed else "csr"
+        samples = validate_data(self, X, accept_sparse=formats, dtype=np.float64)
+        matrix = self.connectivity(samples) if callable(self.connectivity) else self.connectivity
+        pairs = coo_array(check_array(matrix, accept_sparse=["csr", "csc", "coo"]))
+        n = samples.shape[0]
+        if pairs.shape != (n, n):
+            message = (
+                f"connectivity must have shape {(n, n)}, a row and a column for each sample, not "
+                f"{pairs.shape}"
+            )
+            raise ValueError(message)
+        is_pair = (pairs.data != 0) & (pairs.row != pairs.col)
+        ends = pairs.row[is_pair].astype(np.int64), pairs.col[is_pair].astype(np.int64)
+        ids = np.unique(np.minimum(*ends) * n + np.maximum(*ends))
+        graph: Any
+        if is_precomputed:
+            u, v = np.divmod(ids, n)
+            weight = samples[u, v]
+            above_diagonal = np.triu_indices(n, 1)
+            graph = (*above_diagonal, samples[above_diagonal])
+        else:
+            resolve_algorithm(self, samples)
+            graph = all_pairs(self, samples)
+            u, v, weight = graph.take(ids)
+        forest = minimum_spanning_forest((u, v, weight), num_vertices=n, progress=False)
+        self.n_connected_components_ = count = forest.num_components
+        if count == 1:
+            return forest
+        message = (
+            f"connectivity has {count} components, which are joined by their nearest samples; "
+            "connect them to choose the samples"
+        )
+        warnings.warn(message, stacklevel=3)
+        # The lightest pairs that join the components are in the tree of all pairs.
+        tree = minimum_spanning_forest(graph, num_vertices=n, progress=False)
+        between = (forest.labels[tree.u], forest.labels[tree.v], tree.weight)
+        ids = minimum_spanning_forest(between, num_vertices=count, progress=False).edge_ids
+        return forest.add((tree.u[ids], tree.v[ids], tree.weight[ids]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

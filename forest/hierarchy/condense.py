@@ -52,16 +52,16 @@ class CondensedTree:
     def stability(self) -> NDArray[np.float64]:
         """Excess of mass of each cluster (float64).
 
-        Each vertex contributes the difference of densities between its leaving and the birth of the
-        cluster.
+        Each vertex contributes the density at which it leaves the cluster, minus the density at
+        which the cluster was born.
         """
-        leaving = np.concatenate([self.home, self.parent[1:]])
+        cluster = np.concatenate([self.home, self.parent[1:]])
         density = np.concatenate([self.density, self.birth[1:]])
         mass = np.concatenate([np.ones(len(self.home)), self.size[1:]])
-        born = self.birth[leaving]
-        stays = density > born  # both may be infinite, and their difference is not a number
-        lifetime = np.subtract(density, born, out=np.zeros_like(density), where=stays)
-        total: NDArray[Any] = np.bincount(leaving, lifetime * mass, len(self.parent))
+        birth = self.birth[cluster]
+        stays = density > birth  # both may be infinite, and their difference is not a number
+        lifetime = np.subtract(density, birth, out=np.zeros_like(density), where=stays)
+        total: NDArray[Any] = np.bincount(cluster, lifetime * mass, len(self.parent))
         return total
 
     @cached_property
@@ -101,7 +101,7 @@ def condense(
     num_edges, dtype = len(size), parent.dtype
     n = len(parent) - num_edges
     edge, above = ops.arange(num_edges, dtype=dtype), parent[n:] - dtype.type(n)
-    is_root = above == edge
+    is_root = above == edge  # of a component
     with np.errstate(divide="ignore"):
         density = 1 / np.abs(weight.astype(np.float64))  # -0.0 is a distance of 0, too
 
@@ -113,27 +113,28 @@ def condense(
     is_large = (size >= min_cluster_size) & ~is_tied
     if n - num_edges == 1:
         is_large |= is_root  # the root of a small graph
-    (outer,) = ops.compact(is_large & ~is_root, above)
-    num_large = ops.scatter_reduce(outer, np.ones_like(outer), num_edges, "sum", 0)
+    (parents,) = ops.compact(is_large & ~is_root, above)
+    num_large = ops.scatter_reduce(parents, np.ones_like(parents), num_edges, "sum", 0)
     is_cluster = is_large & (is_root | (ops.gather(num_large, above) >= 2))
 
-    # `last` is the edge at which the vertices below an edge leave their last cluster. `first` is
-    # the edge of this cluster.
+    # The vertices below an edge leave their last cluster at its edge `last`. This cluster was
+    # created by its edge `top`.
     last = ops.pointer_jump(np.where(is_large | is_root, edge, above))
-    first = ops.pointer_jump(np.where(is_cluster | is_root, edge, above))
-    starts = ops.compact(is_cluster, edge)[0][::-1]
-    has_root = int(np.count_nonzero(is_cluster & is_root) == 1)
+    top = ops.pointer_jump(np.where(is_cluster | is_root, edge, above))
+    tops = ops.compact(is_cluster, edge)[0][::-1]
+    # If several components are large, the root joins them at density 0 and has no edge.
+    has_top = int(np.count_nonzero(is_cluster & is_root) == 1)
     number = np.zeros(num_edges, dtype)
-    number[starts] = np.arange(len(starts)) + 1 - has_root
-    cluster, inner = ops.gather(number, first), starts[has_root:]
-    outer = above[inner]
-    is_inner = outer != inner
+    number[tops] = np.arange(len(tops)) + 1 - has_top
+    cluster, inner_top = ops.gather(number, top), tops[has_top:]
+    split = above[inner_top]
+    is_split = split != inner_top
     lowest = np.where(parent[:n] >= n, parent[:n] - dtype.type(n), dtype.type(num_edges))
     home, left_at = ops.gather(cluster, last), ops.gather(np.where(is_large, density, 0), last)
     return CondensedTree(
-        np.concatenate([[0], np.where(is_inner, cluster[outer], 0)]),
-        np.concatenate([[0.0], np.where(is_inner, density[outer], 0)]),
-        np.concatenate([[n], size[inner]]),
+        np.concatenate([[0], np.where(is_split, cluster[split], 0)]),
+        np.concatenate([[0.0], np.where(is_split, density[split], 0)]),
+        np.concatenate([[n], size[inner_top]]),
         ops.gather(home, lowest, fill=0).astype(np.int64),
         ops.gather(left_at, lowest, fill=0.0),
     )

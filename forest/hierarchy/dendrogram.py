@@ -1,8 +1,8 @@
 """The dendrogram of a spanning forest: its clusters at every threshold.
 
-At every threshold, the edges up to it connect the same vertices in a graph and in its minimum
-spanning forest. So the forest determines the single-linkage hierarchy of the graph. A
-maximum spanning forest determines the hierarchy by similarity.
+The edges up to a threshold connect the same vertices in a graph and in its minimum spanning forest.
+So the forest determines the single-linkage hierarchy of the graph. A maximum spanning forest
+determines the hierarchy by similarity.
 
 Source: Gower and Ross, "Minimum Spanning Trees and Single Linkage Cluster Analysis", 1969.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -120,9 +120,9 @@ class Dendrogram:
             If not exactly one kind of threshold is given, `k` is out of range, a threshold is not a
             number, `distance` is given for a maximum forest, or `similarity` for a minimum forest.
         """
-        kept, is_one = self._kept(k, distance, similarity)
-        labels = [self._clusters(count) for count in kept]
-        if is_one:
+        num_kept, is_single = self._num_kept(k, distance, similarity)
+        labels = [self._clusters(count) for count in num_kept]
+        if is_single:
             return labels[0]
         return np.stack(labels) if labels else np.empty((0, self.num_vertices), np.int64)
 
@@ -134,8 +134,8 @@ class Dendrogram:
         similarity: Any = None,
     ) -> Iterator[NDArray[np.int64]]:
         """Yield the rows of `cut`, holding the labels of only one threshold in memory."""
-        kept, _ = self._kept(k, distance, similarity)
-        return map(self._clusters, kept)
+        num_kept, _ = self._num_kept(k, distance, similarity)
+        return map(self._clusters, num_kept)
 
     def linkage(
         self, *, disconnected: Literal["raise", "infinity"] = "raise"
@@ -164,15 +164,24 @@ class Dendrogram:
         OptionError
             If the forest is a maximum spanning forest, or `disconnected` has another value.
         """
-        self._check_linkage(disconnected)
+        if disconnected not in ("raise", "infinity"):
+            message = f"disconnected must be 'raise' or 'infinity', not {disconnected!r}"
+            raise OptionError(message)
+        self._check_distances()
+        if disconnected == "raise" and self.num_components != 1:
+            message = (
+                f"linkage needs a connected graph, got {self.num_components} components; use "
+                "linkage(disconnected='infinity') or cut()"
+            )
+            raise GraphError(message)
         n, size = self.num_vertices, host_array(self.size)
         parent, weight = host_array(self.parent), host_array(self.weight)
         table = np.empty((max(n - 1, 0), 4))
-        joined = table[: len(size)]
-        joined[:, 0], joined[:, 1] = _children(parent, n)
-        joined[:, 2], joined[:, 3] = weight, size
+        rows = table[: len(size)]
+        rows[:, 0], rows[:, 1] = _children(parent, n)
+        rows[:, 2], rows[:, 3] = weight, size
         if self.num_components > 1:
-            table[len(size) :] = _joined_at_infinity(parent, size, n)
+            table[len(size) :] = _rows_at_infinity(parent, size, n)
         return table
 
     def bottleneck(self, a: ArrayLike, b: ArrayLike) -> Bottleneck:
@@ -194,18 +203,28 @@ class Dendrogram:
         Returns
         -------
         Bottleneck
-            ``weight, edge_id``. The edge id is -1 if both are the same vertex, and -2 if no path
-            joins them. In both cases the weight is 0.
+            ``weight, edge_id``, arrays of length p.
 
         Raises
         ------
         OptionError
             If a vertex is not in the graph, or the lengths differ.
         """
-        rank, ops = self._bottleneck(a, b), array_module(self.backend)
+        ops = array_module(self.backend)
+        first = ops.asarray(self._vertices("a", a))
+        second = ops.asarray(self._vertices("b", b))
+        if len(first) != len(second):
+            message = f"a and b must have the same length, not {len(first)} and {len(second)}"
+            raise OptionError(message)
+        place, table = self._line
+        rank = heaviest_between(ops, place, table, first, second, len(self.edge_ids) + 1)
+        # Rank f means that no path joins the pair, and f + 1 that both are the same vertex.
         columns = (self.weight, [0, 0]), (self.edge_ids, [-2, -1])
-        found = (self._gathered(column, more, rank) for column, more in columns)
-        return Bottleneck(*map(ops.to_host, found))
+        extended = (
+            ops.concat([ops.asarray(column), ops.asarray(more, column.dtype)])
+            for column, more in columns
+        )
+        return Bottleneck(*(ops.to_host(ops.gather(column, rank)) for column in extended))
 
     def cophenetic(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Return the weight at which the vertices of each pair join the same cluster.
@@ -213,7 +232,7 @@ class Dendrogram:
         Parameters
         ----------
         a, b : integer arrays of length p
-            Vertices; pair i consists of ``a[i]`` and ``b[i]``.
+            As for `bottleneck`.
 
         Returns
         -------
@@ -226,16 +245,16 @@ class Dendrogram:
         OptionError
             If a vertex is not in the graph, or the lengths differ.
         """
-        rank, ops = self._bottleneck(a, b), array_module(self.backend)
-        ends = [-np.inf, np.inf] if self.maximum else [np.inf, 0]
-        weight = ops.asarray(ops.asarray(self.weight), "float64")
-        heights: NDArray[np.float64] = ops.to_host(self._gathered(weight, ends, rank))
-        return heights
+        weight, edge_id = self.bottleneck(a, b)
+        height = weight.astype(np.float64)
+        height[edge_id == -1] = np.inf if self.maximum else 0
+        height[edge_id == -2] = -np.inf if self.maximum else np.inf
+        return height
 
     def condense(self, *, min_cluster_size: int = 5) -> CondensedTree:
         """Return the condensed tree of HDBSCAN, on the host; see `hdbscan`."""
         check_count("min_cluster_size", min_cluster_size, 2, optional=False)
-        self._check_linkage("infinity")
+        self._check_distances()
         ops = array_module("numpy" if self.is_on_device else self.backend)
         parent, size, weight = map(host_array, (self.parent, self.size, self.weight))
         return condense(parent, size, weight, min_cluster_size, ops)
@@ -252,7 +271,8 @@ class Dendrogram:
         """Return the clusters of HDBSCAN with probabilities and outlier scores.
 
         The weights of the graph must be mutual reachability distances
-        (`mstflow.mutual_reachability`). Components of the graph are joined at infinity.
+        (`mstflow.mutual_reachability`). Components of the graph are joined at infinity. Edges of
+        equal weight are removed together, so the clusters do not depend on the order of the edges.
 
         Parameters
         ----------
@@ -283,16 +303,16 @@ class Dendrogram:
         """
         return select(
             self.condense(min_cluster_size=min_cluster_size),
-            method=method,
-            epsilon=epsilon,
-            max_cluster_size=max_cluster_size,
-            allow_single_cluster=allow_single_cluster,
+            method,
+            epsilon,
+            max_cluster_size,
+            allow_single_cluster,
         )
 
-    def _kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
-        """Return the number of edges kept at each threshold, and whether there is only one."""
-        given = {"k": k, "distance": distance, "similarity": similarity}
-        given = {name: value for name, value in given.items() if value is not None}
+    def _num_kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
+        """Return the number of edges to keep at each threshold, and whether there is only one."""
+        options = {"k": k, "distance": distance, "similarity": similarity}
+        given = {name: value for name, value in options.items() if value is not None}
         wrong = "distance" if self.maximum else "similarity"
         if len(given) != 1:
             message = f"cut needs exactly one of k, distance and similarity, got {len(given)}"
@@ -302,11 +322,11 @@ class Dendrogram:
             kind, right = ("maximum", "similarity") if self.maximum else ("minimum", "distance")
             message = f"cut a {kind} spanning forest by {right}=, not by {wrong}="
             raise OptionError(message)
-        is_one = not isinstance(values, list | tuple | range | np.ndarray) or np.ndim(values) == 0
-        count = self._num_kept_by_k if name == "k" else self._num_kept_by_weight
-        return [count(name, value) for value in ([values] if is_one else values)], is_one
+        is_single = not isinstance(values, list | tuple | range | np.ndarray) or not np.ndim(values)
+        count = self._num_kept_for_k if name == "k" else partial(self._num_kept_within, name)
+        return [count(value) for value in ([values] if is_single else values)], is_single
 
-    def _num_kept_by_k(self, _: str, k: Any) -> int:
+    def _num_kept_for_k(self, k: Any) -> int:
         is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
         if not is_count or not self.num_components <= k <= self.num_vertices:
             message = (
@@ -316,7 +336,7 @@ class Dendrogram:
             raise OptionError(message)
         return self.num_vertices - int(k)
 
-    def _num_kept_by_weight(self, name: str, threshold: Any) -> int:
+    def _num_kept_within(self, name: str, threshold: Any) -> int:
         is_number: bool = isinstance(threshold, numbers.Real)
         if not is_number or threshold != threshold:
             message = f"{name} must be a number, not {threshold!r}"
@@ -327,6 +347,7 @@ class Dendrogram:
 
     @cached_property
     def _keys(self) -> Any:
+        """Keys of the weights, in their order."""
         ops = array_module(self.backend)
         return ops.order_key(ops.asarray(self.weight), descending=self.maximum)
 
@@ -336,16 +357,6 @@ class Dendrogram:
         clusters: NDArray[np.int64] = transfer(labels, self.backend, on_device=self.is_on_device)
         return clusters
 
-    def _bottleneck(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Return the rank of each bottleneck; f for a pair without a path, f + 1 for equal ends."""
-        ops, num_edges = array_module(self.backend), len(self.edge_ids)
-        ends = [ops.asarray(self._vertices(name, each)) for name, each in (("a", a), ("b", b))]
-        if len(ends[0]) != len(ends[1]):
-            message = f"a and b must have the same length, not {len(ends[0])} and {len(ends[1])}"
-            raise OptionError(message)
-        place, table = self._line
-        return heaviest_between(ops, place, table, ends[0], ends[1], num_edges + 1)
-
     @cached_property
     def _line(self) -> tuple[Any, Any]:
         """The place of each vertex in the line, and the table of maxima of its gaps."""
@@ -354,13 +365,8 @@ class Dendrogram:
         place, gap = line_up(ops, parent, size, self.num_vertices)
         return place, ops.max_table(gap)
 
-    def _gathered(self, column: Any, more: Sequence[float], rank: Any) -> Any:
-        """Return the values at ranks of a column that is extended by two values."""
-        ops = array_module(self.backend)
-        column = ops.asarray(column)
-        return ops.gather(ops.concat([column, ops.asarray(more, column.dtype)]), rank)
-
     def _vertices(self, name: str, vertices: ArrayLike) -> NDArray[Any]:
+        """Return the argument `name` as a checked array of vertices."""
         array = np.atleast_1d(host_array(vertices))
         if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
             message = (
@@ -377,19 +383,10 @@ class Dendrogram:
             raise OptionError(message)
         return array.astype(self.parent.dtype, copy=False)
 
-    def _check_linkage(self, disconnected: str) -> None:
-        if disconnected not in ("raise", "infinity"):
-            message = f"disconnected must be 'raise' or 'infinity', not {disconnected!r}"
-            raise OptionError(message)
+    def _check_distances(self) -> None:
         if self.maximum:
             message = "linkage and HDBSCAN need distances, got a maximum spanning forest"
             raise OptionError(message)
-        if disconnected == "raise" and self.num_components != 1:
-            message = (
-                f"linkage needs a connected graph, got {self.num_components} components; use "
-                "linkage(disconnected='infinity') or cut()"
-            )
-            raise GraphError(message)
         if len(self.weight) and self.weight[0] < 0:
             message = (
                 f"edge {self.edge_ids[0]}: weight {self.weight[0]} is negative; a hierarchy of "
@@ -399,7 +396,7 @@ class Dendrogram:
 
 
 def dendrogram(forest: ForestEdges, backend: Backend) -> Dendrogram:
-    """Return the hierarchy that `Forest.dendrogram` describes."""
+    """Return the dendrogram of a forest, with its arrays on the device of the forest."""
     edges = EdgeList(forest.u, forest.v, forest.weight, num_vertices=forest.num_vertices)
     fields = query(single_linkage, edges, backend, maximum=forest.maximum)
     ops, on_device = array_module(backend), is_on_device(fields["order"])
@@ -429,16 +426,16 @@ def _children(parent: NDArray[Any], num_vertices: int) -> tuple[NDArray[Any], ND
     return first, ops.scatter_reduce(edge, child, count, "max", 0)
 
 
-def _joined_at_infinity(
+def _rows_at_infinity(
     parent: NDArray[Any], size: NDArray[np.int64], num_vertices: int
 ) -> NDArray[np.float64]:
-    """Return rows that join the components one by one, in the order of their first vertices."""
+    """Return the linkage rows that join the components in the order of their first vertices."""
     component = array_module("numpy").pointer_jump(parent)[:num_vertices]
     roots, first = np.unique(component, return_index=True)
     roots = roots[np.argsort(first)]
     sizes = np.append(np.ones(num_vertices, np.int64), size)[roots]
     rows = np.empty((len(roots) - 1, 4))
-    so_far = np.append(roots[:1], len(parent) + np.arange(len(roots) - 2))
-    rows[:, 0], rows[:, 1] = np.minimum(so_far, roots[1:]), np.maximum(so_far, roots[1:])
+    joined = np.append(roots[:1], len(parent) + np.arange(len(roots) - 2))  # by earlier rows
+    rows[:, 0], rows[:, 1] = np.minimum(joined, roots[1:]), np.maximum(joined, roots[1:])
     rows[:, 2], rows[:, 3] = np.inf, np.cumsum(sizes)[1:]
     return rows

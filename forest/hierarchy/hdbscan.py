@@ -38,13 +38,12 @@ class Clusters(NamedTuple):
 
 def select(
     tree: CondensedTree,
-    *,
-    method: Literal["eom", "leaf"] = "eom",
-    epsilon: float = 0.0,
-    max_cluster_size: int | None = None,
-    allow_single_cluster: bool = False,
+    method: Literal["eom", "leaf"],
+    epsilon: float,
+    max_cluster_size: int | None,
+    allow_single_cluster: bool,
 ) -> Clusters:
-    """Return the flat clusters that `Dendrogram.hdbscan` describes."""
+    """Return the flat clusters of a condensed tree; `Dendrogram.hdbscan` documents the options."""
     check_count("max_cluster_size", max_cluster_size, 1)
     if method not in ("eom", "leaf"):
         message = f"method must be 'eom' or 'leaf', not {method!r}"
@@ -54,32 +53,38 @@ def select(
         raise OptionError(message)
     parent = tree.parent.tolist()
     if method == "leaf":
-        chosen = set(range(1, len(parent))) - set(parent)
+        selected = set(range(1, len(parent))) - set(parent)
     else:
-        chosen = _most_stable(tree, max_cluster_size or math.inf, allow_single_cluster)
-    if epsilon and chosen != {0}:
-        chosen = {_widened(tree, each, epsilon, allow_single_cluster) for each in chosen}
-        chosen = {each for each in chosen if not _has_ancestor_in(parent, each, chosen)}
-    return _clusters(tree, chosen, epsilon)
+        selected = _most_stable(tree, max_cluster_size or math.inf, allow_single_cluster)
+    if epsilon and selected != {0}:
+        selected = {_merge_up(tree, cluster, epsilon, allow_single_cluster) for cluster in selected}
+    return _label_vertices(tree, _outermost(parent, selected), epsilon)
 
 
-def _most_stable(tree: CondensedTree, largest: float, allow_root: bool) -> set[int]:
-    """Choose disjoint clusters of the greatest total stability; prefer outer clusters on ties."""
+def _most_stable(tree: CondensedTree, max_size: float, allow_root: bool) -> set[int]:
+    """Select disjoint clusters of the greatest total stability; prefer outer clusters on ties."""
     parent, size, best = tree.parent.tolist(), tree.size.tolist(), tree.stability.tolist()
-    within, is_chosen = [0.0] * len(parent), [False] * len(parent)
+    best_inside, selected = [0.0] * len(parent), set()
     for cluster in range(len(parent) - 1, -1 if allow_root else 0, -1):
-        is_chosen[cluster] = within[cluster] <= best[cluster] and size[cluster] <= largest
-        if not is_chosen[cluster]:
-            best[cluster] = within[cluster]
-        within[parent[cluster]] += best[cluster]
-    is_within = [False] * len(parent)
-    for cluster in range(1, len(parent)):  # parents come before their children
-        is_within[cluster] = is_within[parent[cluster]] or is_chosen[parent[cluster]]
-    return {c for c in range(len(parent)) if is_chosen[c] and not is_within[c]}
+        if best_inside[cluster] <= best[cluster] and size[cluster] <= max_size:
+            selected.add(cluster)
+        else:
+            best[cluster] = best_inside[cluster]
+        best_inside[parent[cluster]] += best[cluster]
+    return set(_outermost(parent, selected)) - {-1}
 
 
-def _widened(tree: CondensedTree, cluster: int, epsilon: float, allow_root: bool) -> int:
-    """Return the nearest ancestor whose birth was at a distance above `epsilon`."""
+def _outermost(parent: list[int], selected: set[int]) -> list[int]:
+    """Return the outermost selected cluster that contains each cluster; -1 if there is none."""
+    outermost = [0 if 0 in selected else -1]
+    for cluster, above in enumerate(parent[1:], 1):  # parents come before their children
+        is_outermost = outermost[above] < 0 and cluster in selected
+        outermost.append(cluster if is_outermost else outermost[above])
+    return outermost
+
+
+def _merge_up(tree: CondensedTree, cluster: int, epsilon: float, allow_root: bool) -> int:
+    """Return the cluster, or its nearest ancestor that was born at a distance above `epsilon`."""
 
     def distance(cluster: int) -> float:
         return 1 / tree.birth[cluster] if tree.birth[cluster] else math.inf
@@ -94,33 +99,21 @@ def _widened(tree: CondensedTree, cluster: int, epsilon: float, allow_root: bool
     return cluster
 
 
-def _has_ancestor_in(parent: list[int], cluster: int, chosen: set[int]) -> bool:
-    while cluster:
-        cluster = parent[cluster]
-        if cluster in chosen:
-            return True
-    return False
-
-
-def _clusters(tree: CondensedTree, chosen: set[int], epsilon: float) -> Clusters:
-    """Label the vertices of the chosen clusters, and of all clusters within them."""
-    taken = [0 if 0 in chosen else -1]
-    for cluster, parent in enumerate(tree.parent[1:].tolist(), 1):
-        taken.append(cluster if cluster in chosen else taken[parent])
-    home = np.array(taken)[tree.home]
-    if chosen == {0}:  # only vertices that stay in the root to the end
-        limit = 1 / epsilon if epsilon else tree.death[0]
-        home[tree.density < limit] = -1
+def _label_vertices(tree: CondensedTree, label: list[int], epsilon: float) -> Clusters:
+    """Return the flat clusters, given the label of each cluster of the tree; -1 is noise."""
+    home = np.array(label)[tree.home]
+    if label[0] == 0:  # the root is selected: exclude the vertices that leave it early
+        home[tree.density < (1 / epsilon if epsilon else tree.death[0])] = -1
     is_member = home >= 0
     death = np.where(is_member, tree.death[home], 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.minimum(tree.density, death) / death
     is_certain = np.isinf(tree.density) | (death == 0)
     probability = np.where(is_member, np.where(is_certain, 1.0, share), 0.0)
-    return Clusters(_numbered_by_first_vertex(home), probability, tree.outlier_scores)
+    return Clusters(_number_by_first_vertex(home), probability, tree.outlier_scores)
 
 
-def _numbered_by_first_vertex(cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+def _number_by_first_vertex(cluster: NDArray[np.int64]) -> NDArray[np.int64]:
     """Renumber the clusters by their first vertices; -1 is unchanged."""
     n, count = len(cluster), int(cluster.max(initial=-1)) + 1
     first = np.full(count + 1, n)  # the last entry is that of -1

@@ -1,10 +1,10 @@
 """Flat clusters at many thresholds, from the edges of a forest, in one pass.
 
 Thresholds are processed from strict to loose. The edges of the strictest threshold join vertices.
-The additional edges of each later threshold join the clusters of the threshold before. So every
-edge of the forest is processed once. For each vertex, the result stores the threshold at which it
-stops being the first vertex of its cluster, and the first vertex of its cluster at this threshold.
-The labels of any threshold are computed from these two arrays in one pass over the vertices.
+The additional edges of each later threshold join the clusters of the previous one. So every edge of
+the forest is processed once. For each vertex, the result stores the threshold at which it stops
+being the first vertex of its cluster, and the first vertex of its cluster at this threshold. The
+labels of any threshold are computed from these two arrays in one pass over the vertices.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def check_thresholds(thresholds: Sequence[Any]) -> None:
 def cut_at(
     edges: ForestEdges, thresholds: Sequence[Any], backend: Backend
 ) -> tuple[tuple[ClusterCounts, ...], Callable[[int, DTypeLike], NDArray[Any]]]:
-    """Find the clusters of the edges of at most each weight, or at least in a maximum forest.
+    """Find the clusters at each threshold, as `Forest.clusters` defines them.
 
     Return the counts of each threshold, and a function that returns the cluster of each vertex at
     the i-th threshold, numbered by first vertex.
@@ -70,35 +70,36 @@ def cut_at(
     check_thresholds(thresholds)
     weights = WeightOrder(edges.weight.dtype, signed=True, descending=edges.maximum)
     limits = [weights.key_of(threshold) for threshold in thresholds]  # -1 if it keeps no weight
-    order = sorted(range(len(limits)), key=limits.__getitem__)
-    steps = sorted(range(len(limits)), key=order.__getitem__)  # the inverse permutation
+    strict_first = sorted(range(len(limits)), key=limits.__getitem__)
+    levels = sorted(range(len(limits)), key=strict_first.__getitem__)  # the inverse permutation
     ops, size, count = array_module(backend), edges.num_vertices, len(limits)
     key = ops.order_key(ops.asarray(edges.weight), descending=edges.maximum)
-    level = ops.full(len(key), sum(limit < 0 for limit in limits), dtype=level_dtype(count))
+    edge_level = ops.full(len(key), sum(limit < 0 for limit in limits), dtype=level_dtype(count))
     for limit in limits:
         if limit >= 0:
-            level = level + (key > limit)
-    order = ops.argsort(level)
+            edge_level = edge_level + (key > limit)
+    order = ops.argsort(edge_level)
     u, v = (
         ops.gather(ops.asarray(end, ops.index_dtype(size)), order) for end in (edges.u, edges.v)
     )
-    ends = [ops.count(level <= step) for step in range(count)]
-    parent, level, tally = ops.join_levels(u, v, ends, size)
-    rows = ops.to_host(tally).reshape(count, TALLY)[steps].tolist()
-    counts = tuple(map(_counted, thresholds, rows))
-    return counts, partial(_labels, backend, parent, level, steps)
+    stops = [ops.count(edge_level <= level) for level in range(count)]
+    parent, vertex_level, tally = ops.join_levels(u, v, stops, size)
+    rows = ops.to_host(tally).reshape(count, TALLY)[levels].tolist()
+    counts = tuple(map(_cluster_counts, thresholds, rows))
+    return counts, partial(_labels, backend, parent, vertex_level, levels)
 
 
 def _labels(
-    backend: Backend, parent: Any, level: Any, steps: list[int], place: int, dtype: DTypeLike
+    backend: Backend, parent: Any, level: Any, levels: list[int], position: int, dtype: DTypeLike
 ) -> NDArray[Any]:
     ops = array_module(backend)
-    labels, _ = ops.label_level(parent, level, steps[place], dtype)
+    labels, _ = ops.label_level(parent, level, levels[position], dtype)
     on_host: NDArray[Any] = ops.to_host(labels)
     return on_host
 
 
-def _counted(threshold: Any, row: list[int]) -> ClusterCounts:
+def _cluster_counts(threshold: Any, row: list[int]) -> ClusterCounts:
+    """Return the counts in a row of the tally: the clusters of each size range, the largest."""
     *numbers, largest = row
     value = threshold.item() if isinstance(threshold, np.generic) else threshold
     sizes = {2**k: number for k, number in enumerate(numbers) if number}

@@ -5,8 +5,8 @@ calls the function of the same name in this module. The results equal those of n
 edges in the same order, with the same attributes. Both break ties alike, because networkx sorts the
 edges by weight with a stable sort.
 
-networkx imports this module for every call that may run here, and asks `should_run` before each. So
-the module imports no code that is needed only to run a function.
+networkx imports this module and calls `should_run` even if another backend then runs the function.
+So the module imports no code that is needed only to run a function.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ from typing import Any
 
 from .forests import ConvertedGraph
 
-#: The number of edges from which a spanning forest is faster here, conversion included,
+#: The number of edges from which a spanning forest is faster here, conversion included.
 FOREST_FROM = 500
-#: and from which it is also faster if NumPy must be loaded first.
+#: The same if NumPy must be loaded first.
 LOADING_FROM = 30_000
-_TREES = ("minimum_spanning_tree", "maximum_spanning_tree")
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Return True, or the reason why a function of networkx cannot run here."""
-    place = 2 if name in _TREES else 1
-    algorithm = args[place] if len(args) > place else kwargs.get("algorithm", "kruskal")
+    position = 2 if name.endswith("_tree") else 1
+    algorithm = args[position] if len(args) > position else kwargs.get("algorithm", "kruskal")
     if algorithm != "kruskal":
         return "the other algorithms of networkx return edges in another order"
     if _graph(args, kwargs).is_directed():
@@ -39,11 +38,11 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
     """Return True, or the reason why networkx is faster at a call."""
-    least = FOREST_FROM if "numpy" in sys.modules else LOADING_FROM
-    # Count only as far as necessary: counting all edges takes time.
-    rows = islice(_graph(args, kwargs).adj.values(), 2 * least)
-    if sum(map(len, rows)) < 2 * least:
-        return f"networkx is faster below {least} edges"
+    min_edges = FOREST_FROM if "numpy" in sys.modules else LOADING_FROM
+    # Each edge is in two rows. Counting all rows would take time.
+    rows = islice(_graph(args, kwargs).adj.values(), 2 * min_edges)
+    if sum(map(len, rows)) < 2 * min_edges:
+        return f"networkx is faster below {min_edges} edges"
     return True
 
 
@@ -70,13 +69,13 @@ def _spanning_edges(
     *,
     maximum: bool,
 ) -> Iterator[tuple[Any, ...]]:
-    """Return the edges of a spanning forest, the preferred ones first, found on iteration."""
+    """Return an iterator over the edges of a spanning forest, which is solved on first use."""
 
     def edges() -> Iterator[tuple[Any, ...]]:
         edge_ids = G.spanning_forest(weight, ignore_nan, maximum=maximum)
         yield from G.edges.tuples(edge_ids, keys=keys, data=data)
 
-    G.weights(weight)  # if they are unusual, networkx must know now to call another backend
+    G.weights(weight)  # raise NotImplementedError now, so that networkx calls another backend
     return edges()
 
 

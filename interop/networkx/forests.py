@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GraphError
-from ...graphs.edge_list import EdgeList
 from ...graphs.libraries.networkx import edges_of
 from ...solve import minimum_spanning_forest
 
@@ -16,7 +15,7 @@ from ...solve import minimum_spanning_forest
 class ConvertedGraph:
     """A networkx graph as columns; networkx caches it until the graph changes.
 
-    With `with_nodes`, it keeps the attributes of the nodes and of the graph.
+    It has the attributes of the nodes and of the graph only if `with_nodes` is true.
     """
 
     __networkx_backend__ = "mstflow"
@@ -43,12 +42,12 @@ class ConvertedGraph:
 
     def with_edges(self, edge_ids: NDArray[np.int64]) -> Any:
         """Return a networkx graph of the same class, nodes and attributes, with these edges."""
-        made = self.kind()
-        made.graph.update(self.attributes)
+        graph = self.kind()
+        graph.graph.update(self.attributes)
         nodes, data = self.edges.nodes, self.node_data or [{}] * len(self)
-        made.add_nodes_from(zip(nodes, data, strict=True))
-        made.add_edges_from(self.edges.tuples(edge_ids))
-        return made
+        graph.add_nodes_from(zip(nodes, data, strict=True))
+        graph.add_edges_from(self.edges.tuples(edge_ids))
+        return graph
 
     def to_networkx(self) -> Any:
         """Return a networkx graph with all edges."""
@@ -65,11 +64,13 @@ class ConvertedGraph:
                 raise ValueError(message)
             ids = np.flatnonzero(~is_nan)
             u, v, column = u[ids], v[ids], column[ids]
-        given = EdgeList(u, v, column, num_vertices=len(self))
+        forest = minimum_spanning_forest(
+            (u, v, column), num_vertices=len(self), maximum=maximum, progress=False
+        )
         step = -1 if maximum else 1  # reversed before and after the sort, ties keep their order
-        chosen = minimum_spanning_forest(given, maximum=maximum, progress=False).edge_ids[::step]
-        in_order: NDArray[np.int64] = chosen[np.argsort(column[chosen], kind="stable")[::step]]
-        return ids[in_order]
+        chosen = forest.edge_ids[::step]
+        by_weight: NDArray[np.int64] = chosen[np.argsort(column[chosen], kind="stable")[::step]]
+        return ids[by_weight]
 
     def weights(self, weight: Any) -> NDArray[Any]:
         """Return the attribute `weight` of the edges as a column, which may contain NaN.

@@ -1,13 +1,13 @@
-"""The description of the backend, which every import of networkx reads: it imports nothing."""
+"""The description of the backend; it imports nothing, because each import of networkx reads it."""
 
-_SAME_TREE = "Returns the edges that networkx returns with the algorithm 'kruskal', in its order."
-#: The functions of the backend, and what its documentation adds to that of networkx.
-FUNCTIONS = {
-    "minimum_spanning_edges": _SAME_TREE,
-    "maximum_spanning_edges": _SAME_TREE,
-    "minimum_spanning_tree": _SAME_TREE,
-    "maximum_spanning_tree": _SAME_TREE,
-}
+FUNCTIONS = (
+    "minimum_spanning_edges",
+    "maximum_spanning_edges",
+    "minimum_spanning_tree",
+    "maximum_spanning_tree",
+)
+#: Text that networkx adds to the documentation of each function.
+_NOTE = "Returns the edges that networkx returns with the algorithm 'kruskal', in its order."
 
 
 def info() -> dict[str, object]:
@@ -17,5 +17,5 @@ def info() -> dict[str, object]:
         "project": "mstflow",
         "package": "mstflow",
         "short_summary": "Spanning forests of large graphs, on arrays.",
-        "functions": {name: {"additional_docs": text} for name, text in FUNCTIONS.items()},
+        "functions": {name: {"additional_docs": _NOTE} for name in FUNCTIONS},
     }

@@ -153,7 +153,7 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
     graph = mstflow.read(path, ends=ends)
     done = mstflow.minimum_spanning_forest(graph, memory=least)
     assert done.report.plan.least_memory == least
-    message = "^memory=.* is too small; .* vertices, beside .* of the numbered graph"
+    message = "^memory=.* is too small; .* vertices, including .* of the numbered graph"
     with pytest.raises(MemoryBoundError, match=message) as refusal:
         mstflow.minimum_spanning_forest(path, ends=ends, memory=least + graph.nbytes - 1)
     assert refusal.value.needed == least + graph.nbytes

@@ -384,7 +384,7 @@ def test_a_forest_is_saved_in_blocks(suffix, beyond, tmp_path):
     whole = mstflow.minimum_spanning_forest(graph)
     for name, saved in (("blocks", forest), ("whole", whole)):
         saved.save(tmp_path / f"{name}{suffix}", coordinates=places)
-    assert "_taken" not in vars(forest)
+    assert "_edge_columns" not in vars(forest)
     blocks, whole = (tmp_path / f"{name}{suffix}" for name in ("blocks", "whole"))
     if suffix in ("", ".npz", ".parquet"):
         assert set(mstflow.verify(graph, blocks).compared) == {"u", "v", "weight"}
@@ -418,7 +418,7 @@ def test_the_weight_of_a_forest_is_summed_in_blocks(dtype, small_memory):
     graph = random_graph(60, 300, 20, dtype)
     forest = mstflow.minimum_spanning_forest(chunks(graph), num_vertices=60, strategy="sweep")
     assert forest.total_weight == graph.weight[kruskal(graph)].sum()
-    assert "_taken" not in vars(forest)
+    assert "_edge_columns" not in vars(forest)
     assert np.array_equal(forest.weight, graph.weight[kruskal(graph)])
 
 
