@@ -15,9 +15,9 @@ from ..places.url import Place
 from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
 from .edge_table import EdgeTable
 from .file_format import Format
-from .foreign import FOREIGN
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
+from .unsupported import UNSUPPORTED
 
 #: All formats, in the order in which a file's content is tried.
 FORMATS = (
@@ -73,14 +73,14 @@ def _found(path: Place) -> Format | None:
     if path.is_dir():
         return _FOLDER
     suffix = suffix_of(path)
-    known = [kind for kind in (*_READABLE.values(), *FOREIGN) if suffix in kind.suffixes]
+    known = [kind for kind in (*_READABLE.values(), *UNSUPPORTED) if suffix in kind.suffixes]
     if len(known) == 1:
         return known[0]
     if not known and suffix[1:] in _plugins():
         return _named(suffix[1:])
     sniffed = _sniffed(path)
     # Several formats share a suffix, so the content decides between them.
-    return known[0] if known and sniffed not in (*known, *FOREIGN) else sniffed
+    return known[0] if known and sniffed not in (*known, *UNSUPPORTED) else sniffed
 
 
 def parts_of(
@@ -120,7 +120,7 @@ def _sniffed(path: Place) -> Format | None:
     """Return the format of the first line that is not a comment, or of a comment before it."""
     with set_listener(False), open_text(path) as file:  # these lines will be read again
         for _, line in file.lines():
-            for kind in (*FOREIGN, *FORMATS):
+            for kind in (*UNSUPPORTED, *FORMATS):
                 if kind.begins and kind.begins(line):
                     return kind
             fields = split_fields(line)
