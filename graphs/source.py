@@ -145,12 +145,12 @@ class EdgeSource:
         return self.segments[0] if len(self.segments) == 1 and not is_changed else None
 
     @property
-    def tiles_leave(self) -> int | None:
+    def max_edges_after_tiles(self) -> int | None:
         """An upper bound on the edges that remain when the vertices inside `tiles` are joined.
 
         None if the graph is not a grid with all its edges and weights.
         """
-        return getattr(self.only_segment, "tiles_leave", None)
+        return getattr(self.only_segment, "max_edges_after_tiles", None)
 
     @cached_property
     def is_measured(self) -> bool:
@@ -159,7 +159,7 @@ class EdgeSource:
         return are_known and self.weight_dtype is not None  # NumPy: float64 == None
 
     def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
-        """Return the extents of a partition of a grid, the bound `tiles_leave`, and its tiles."""
+        """Return a partition of a grid: its extents, `max_edges_after_tiles`, and its tiles."""
         grid: Any = self.segments[0]
         tiles: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)
         return tiles

@@ -230,7 +230,9 @@ def _tiled(decided: Plan, request: Request) -> Plan:
     if bound is not None and bound < memory:
         purpose = f"for strategy 'tiles' with {graph.num_vertices:,} vertices"
         raise MemoryBoundError.of(bound, memory, purpose)
-    return replace(decided, capacity=graph.tiles_leave or 0, memory=memory, least_memory=memory)
+    return replace(
+        decided, capacity=graph.max_edges_after_tiles or 0, memory=memory, least_memory=memory
+    )
 
 
 def _check(request: Request) -> None:
@@ -254,7 +256,7 @@ def _check_strategy(request: Request, strategy: str) -> None:
     is_sweep = strategy == "sweep"
     problems = (
         (
-            chosen.needs_grid and request.graph.tiles_leave is None,
+            chosen.needs_grid and request.graph.max_edges_after_tiles is None,
             "needs a graph of mstflow.grid with its weights; choose another strategy",
         ),
         (

@@ -130,7 +130,7 @@ class Request:
     @property
     def suits_tiles(self) -> bool:
         """Whether the graph is a grid, and memory and options allow the strategy "tiles"."""
-        if self.graph.tiles_leave is None or self.alternatives.is_own:
+        if self.graph.max_edges_after_tiles is None or self.alternatives.is_own:
             return False
         bound = self.scheduler.usual_memory if self.options.bound is None else self.options.bound
         has_room = bound is None or self.tiles_memory <= bound

@@ -70,7 +70,7 @@ def tiles_bytes(graph: GraphFacts, partitions: int, scheduler: Workers) -> int:
     ids in the result are converted to 64 bits. Several partitions are in memory twice while they
     are concatenated.
     """
-    left, edge_id = graph.tiles_leave or 0, graph.edge_id
+    left, edge_id = graph.max_edges_after_tiles or 0, graph.edge_id
     sorting = graph.num_vertices * edge_id + left * (2 * graph.held_edge + 2 * graph.weight + 20)
     copies = min(2, partitions)
     joining = copies * graph.num_vertices * (graph.index + edge_id) + left * 2 * graph.held_edge

@@ -29,7 +29,7 @@ class GraphFacts:
     is_read_once: bool = False
     is_on_device: bool = False
     #: If the graph is a grid, the largest number of edges that remain after its tiles are joined.
-    tiles_leave: int | None = None
+    max_edges_after_tiles: int | None = None
     #: Number of chunks that Dask computes; 0 for other graphs.
     num_chunks: int = 0
     #: Whether every read computes these chunks again.
@@ -48,7 +48,7 @@ class GraphFacts:
             source.is_in_memory,
             source.is_read_once,
             source.is_on_device,
-            source.tiles_leave,
+            source.max_edges_after_tiles,
             num_chunks,
             is_computed_again,
         )

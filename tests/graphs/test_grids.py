@@ -159,7 +159,7 @@ def test_tiles_have_all_edges_that_touch_them(grid, size):
     with mock.patch("mstflow.graphs.generate.tiles.VERTICES", size):
         shape, most, tiles = source.tiles()
         tiles = list(tiles)
-        assert most == source.tiles_leave
+        assert most == source.max_edges_after_tiles
     owner = np.full(shape, -1)
     for number, tile in enumerate(tiles):
         assert (owner[tile.box] == -1).all()
