@@ -21,8 +21,8 @@ from . import __version__
 from .commands import SUMMARIES
 from .errors import GraphWarning, MstflowError, OptionError, PluginWarning
 
-#: The name of the temporary file with the content of standard input.
-_PIPED = "standard-input"
+#: The name of the temporary file with a copy of standard input.
+_INPUT_COPY = "standard-input"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments is None:
             _silence_libraries()
-        _unwind_on_signals()
+        _raise_on_signals()
         try:
-            options = _parse(_spelt_out(sys.argv[1:] if arguments is None else arguments))
+            options = _parse(_expand_family(sys.argv[1:] if arguments is None else arguments))
             with _standard_input(options):
                 code: int | None = _command(options.command).run(options)
         finally:
@@ -70,16 +70,15 @@ def _fail(problem: str, error: Exception | None = None, options: Iterable[str] =
 
     `options` are names of keyword arguments, which the line shows as options of the command.
     """
-    reason = "" if error is None else " ".join(str(error).split())
-    reason = _shown(reason, options)
+    reason = "" if error is None else _for_terminal(" ".join(str(error).split()), options)
     message = ": ".join(filter(None, [problem, reason])) or type(error).__name__
     print(f"error: {message}", file=sys.stderr)
     return 2
 
 
-def _shown(text: str, names: Iterable[str]) -> str:
-    """Show keyword arguments of these names as options of the command line."""
-    text = re.sub(rf"\S*/mstflow-[^/]*/{_PIPED}", "standard input", text)
+def _for_terminal(text: str, names: Iterable[str]) -> str:
+    """Replace keyword arguments of these names by options, and the copy of standard input."""
+    text = re.sub(rf"\S*/mstflow-[^/]*/{_INPUT_COPY}", "standard input", text)
     if not names:
         return text
     keyword = rf"""(?<![^\s(])({"|".join(names)})=(\([^)]*\)|["']?[\w-]*["']?)"""
@@ -90,8 +89,8 @@ def _option(name: str, value: str) -> str:
     """Return a keyword argument as an option of the command line."""
     if (name, value) == ("weight", "None"):
         return "--unweighted"
-    bare = value.translate(dict.fromkeys(map(ord, "(),\"'")))
-    return f"--{name.replace('_', '-')} {bare}".rstrip()
+    words = value.translate(dict.fromkeys(map(ord, "(),\"'")))
+    return f"--{name.replace('_', '-')} {words}".rstrip()
 
 
 def _silence_libraries() -> None:
@@ -110,11 +109,11 @@ def _silence_libraries() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {_shown(str(message), ('ends', 'first_id'))}", file=sys.stderr)
+    print(f"warning: {_for_terminal(str(message), ('ends', 'first_id'))}", file=sys.stderr)
 
 
-def _unwind_on_signals() -> None:
-    """Convert signals that end the process to exceptions, so that temporary files are removed."""
+def _raise_on_signals() -> None:
+    """Let signals that end the process raise exceptions, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         return
     for name in ("SIGTERM", "SIGHUP"):
@@ -148,15 +147,15 @@ def _standard_input(options: argparse.Namespace) -> Iterator[None]:
     if inputs.count("-") > 1:
         raise OptionError("-: standard input can be only one of the inputs")
     with tempfile.TemporaryDirectory(prefix="mstflow-") as folder:
-        path = os.path.join(folder, _PIPED)
+        path = os.path.join(folder, _INPUT_COPY)
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         options.inputs = [path if each == "-" else each for each in inputs]
         yield
 
 
-def _spelt_out(arguments: Sequence[str]) -> Sequence[str]:
-    """Return arguments with options in place of a family such as ``random:n=9,m=20``."""
+def _expand_family(arguments: Sequence[str]) -> Sequence[str]:
+    """Replace a family with parameters, such as ``random:n=9,m=20``, by the family and options."""
     if len(arguments) < 2 or arguments[0] != "generate" or ":" not in arguments[1]:
         return arguments
     family, _, parameters = arguments[1].partition(":")
@@ -183,7 +182,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; the result has the name of the command."""
     parser = _Parser(prog="mstflow", description="Minimum spanning forests of large graphs.")
     parser.add_argument("--version", action="version", version=f"mstflow {__version__}")
-    # The command completion prints the parser; others report the seconds since the start.
+    # `completion` needs the parser; other commands print the seconds since the start.
     parser.set_defaults(parser=parser, started=time.perf_counter())
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     chosen = next((argument for argument in arguments if argument in SUMMARIES), None)

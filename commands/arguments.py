@@ -37,16 +37,15 @@ def solve(parser: argparse.ArgumentParser) -> None:
     _add_choice(parser, "--algorithm", _Names("algorithm", NAMES))
     _add_choice(parser, "--backend", _Names("backend", BACKENDS))
     _add_choice(parser, "--strategy", ("auto", *STRATEGIES))
-    values = "set a parameter of the algorithm, such as sample_size=1000; repeatable"
-    add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=values)
+    text = "set a parameter of the algorithm, such as sample_size=1000; repeatable"
+    add("--set", action="append", default=[], type=_value, metavar="NAME=VALUE", help=text)
     add("--threads", type=int, metavar="T", help=_THREADS)
-    schedulers = "inline, synchronous, threads, processes, dask, or an address"
-    add("--scheduler", default="inline", metavar="S", help=schedulers)
+    text = "inline, synchronous, threads, processes, dask, or an address"
+    add("--scheduler", default="inline", metavar="S", help=text)
     add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
-    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
-    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
-    reports = "write the performance report of a cluster's scheduler, as HTML"
-    add("--performance-report", metavar="FILE", help=reports)
+    _add_bounds(parser)
+    text = "write the performance report of a cluster's scheduler, as HTML"
+    add("--performance-report", metavar="FILE", help=text)
     add("--maximum", action="store_true", help="compute the maximum spanning forest")
     _add_json(parser)
 
@@ -55,17 +54,16 @@ def clusters(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `mstflow clusters`."""
     add = parser.add_argument
     _add_inputs(parser)
-    thresholds = "join pairs of at most this weight; with --similarity, of at least this weight"
-    add("--at", nargs="+", type=_number, required=True, metavar="T", help=thresholds)
+    text = "join pairs of at most this weight; with --similarity, of at least this weight"
+    add("--at", nargs="+", type=_number, required=True, metavar="T", help=text)
     add("--similarity", action="store_true", help="large weights mean similar")
-    table = "the table of clusters: .parquet or .csv, or - for CSV on standard output"
-    add("-o", "--output", metavar="OUT", help=table)
-    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
-    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
+    text = "the table of clusters: .parquet or .csv, or - for CSV on standard output"
+    add("-o", "--output", metavar="OUT", help=text)
+    _add_bounds(parser)
     add("--threads", type=int, metavar="T", help="threads of compiled kernels")
     add("--plot", metavar="FILE", help="picture of the number and sizes of clusters")
     _add_json(parser)
-    add("--quiet", action="store_true", help="print only errors and JSON")
+    _add_quiet(parser)
 
 
 def verify(parser: argparse.ArgumentParser) -> None:
@@ -73,10 +71,10 @@ def verify(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     _add_inputs(parser)
     add("forest", metavar="FOREST", help="output of solve: .npz, .parquet, .csv, or a folder")
-    maximum = "check for the maximum spanning forest; default: what the file of the forest states"
-    add("--maximum", action="store_true", default=None, help=maximum)
+    text = "check for the maximum spanning forest; default: what the file of the forest states"
+    add("--maximum", action="store_true", default=None, help=text)
     _add_json(parser)
-    add("--quiet", action="store_true", help="print only errors and JSON")
+    _add_quiet(parser)
 
 
 def plan(parser: argparse.ArgumentParser) -> None:
@@ -85,20 +83,20 @@ def plan(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--vertices", type=_count, metavar="N", help="number of vertices, for a plan without files")
     add("--edges", type=_count, metavar="M", help="number of edges, for a plan without files")
-    widths = "bytes of a weight: 1, 2, 4 or 8; default: %(default)s"
-    add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=widths)
+    text = "bytes of a weight: 1, 2, 4 or 8; default: %(default)s"
+    add("--weight-bytes", type=int, choices=(1, 2, 4, 8), default=4, metavar="B", help=text)
     _add_choice(parser, "--strategy", ("auto", *STRATEGIES))
     add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
     add("--scheduler", default="inline", metavar="S", help="scheduler, as for solve")
-    bound = "memory bound of the command or, on a cluster, of each task"
-    add("--memory", metavar="SIZE", help=bound)
-    workers = "number of tasks that a cluster runs at once; default: no cluster"
-    add("--workers", type=int, default=1, metavar="W", help=workers)
+    text = "memory bound of the command or, on a cluster, of each task"
+    add("--memory", metavar="SIZE", help=text)
+    text = "number of tasks that a cluster runs at once; default: no cluster"
+    add("--workers", type=int, default=1, metavar="W", help=text)
     add("--threads", type=int, metavar="T", help=_THREADS)
-    disk = "bytes per second that each task reads from disk; default: %(default)s"
-    add("--disk", default="2GB", metavar="RATE", help=disk)
-    network = "bytes per second that each task sends; default: %(default)s"
-    add("--network", default="1GB", metavar="RATE", help=network)
+    text = "bytes per second that each task reads from disk; default: %(default)s"
+    add("--disk", default="2GB", metavar="RATE", help=text)
+    text = "bytes per second that each task sends; default: %(default)s"
+    add("--network", default="1GB", metavar="RATE", help=text)
     _add_json(parser)
 
 
@@ -135,10 +133,9 @@ def generate(parser: argparse.ArgumentParser) -> None:
 
 
 def parameters(family: Any) -> list[inspect.Parameter]:
-    """Return the parameters of a function of `families.FAMILIES` that are its own."""
-    signature = inspect.signature(family, eval_str=True)
-    options = inspect.Parameter.VAR_KEYWORD
-    return [parameter for parameter in signature.parameters.values() if parameter.kind != options]
+    """Return the parameters of a family, without the options that all families have."""
+    *own, _ = inspect.signature(family, eval_str=True).parameters.values()
+    return own
 
 
 def convert(parser: argparse.ArgumentParser) -> None:
@@ -166,30 +163,41 @@ def completion(parser: argparse.ArgumentParser) -> None:
 def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Add the input files of a graph, their format, and the names of their columns."""
     add = parser.add_argument
-    inputs = "files, folders, patterns or URLs that form one graph; - for standard input"
-    add("inputs", nargs=nargs, metavar="INPUT", help=inputs)
-    formats = f"format, if not clear from the file names: {FORMATS}, or the name of a plugin"
-    add("--format", metavar="F", help=formats)
-    weights = "column of the weights: its name, or its position from 0 in text"
-    add("--weight", type=_column, default="weight", metavar="W", help=weights)
-    unweighted = "ignore all weights: each edge has weight 1"
-    add("--unweighted", action="store_const", dest="weight", const=None, help=unweighted)
-    ends = (
+    text = "files, folders, patterns or URLs that form one graph; - for standard input"
+    add("inputs", nargs=nargs, metavar="INPUT", help=text)
+    text = f"format, if not clear from the file names: {FORMATS}, or the name of a plugin"
+    add("--format", metavar="F", help=text)
+    text = "column of the weights: its name, or its position from 0 in text"
+    add("--weight", type=_column, default="weight", metavar="W", help=text)
+    text = "ignore all weights: each edge has weight 1"
+    add("--unweighted", action="store_const", dest="weight", const=None, help=text)
+    text = (
         "columns of the two ends, by name or position, if their values are names of vertices, "
         "strings or integers; two columns of an end together as A,B"
     )
-    add("--ends", nargs=2, type=_end, metavar=("LEFT", "RIGHT"), help=ends)
-    columns = "two or three columns of vertex numbers and weights, by name or position from 0"
-    add("--columns", nargs="+", type=_column, metavar="C", help=columns)
-    first = "smallest vertex id in the inputs; it becomes vertex 0"
-    add("--first-id", type=int, metavar="N", help=first)
+    add("--ends", nargs=2, type=_end, metavar=("LEFT", "RIGHT"), help=text)
+    text = "two or three columns of vertex numbers and weights, by name or position from 0"
+    add("--columns", nargs="+", type=_column, metavar="C", help=text)
+    text = "smallest vertex id in the inputs; it becomes vertex 0"
+    add("--first-id", type=int, metavar="N", help=text)
     add("--encoding", metavar="E", help="encoding of text with names, such as latin-1")
 
 
 def _add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add the output file or folder, and --quiet."""
-    places = f"file ({OUTPUTS}), new folder, or - for CSV on standard output"
-    parser.add_argument("-o", "--output", required=required, metavar="OUT", help=places)
+    text = f"file ({OUTPUTS}), new folder, or - for CSV on standard output"
+    parser.add_argument("-o", "--output", required=required, metavar="OUT", help=text)
+    _add_quiet(parser)
+
+
+def _add_bounds(parser: argparse.ArgumentParser) -> None:
+    """Add --memory and --checkpoint."""
+    add = parser.add_argument
+    add("--memory", metavar="SIZE", help="memory bound of the whole command, such as 2GB")
+    add("--checkpoint", metavar="DIR", help="save intermediate results and resume from them")
+
+
+def _add_quiet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="print only errors and results")
 
 
@@ -198,7 +206,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 class _Names:
-    """The known names of a kind, then those of plugins, which are looked up only if needed."""
+    """The names of a registry, then the names of plugins, which are looked up only if needed."""
 
     def __init__(self, kind: str, known: tuple[str, ...]) -> None:
         self._kind, self._known = kind, ("auto", *known)
@@ -225,17 +233,18 @@ def _value(text: str) -> tuple[str, Any]:
 
 
 def _column(text: str) -> str | int:
-    """Parse a column: digits are a position."""
+    """Parse a column: its position if it consists of digits, otherwise its name."""
     return int(text) if text.isdecimal() else text
 
 
 def _end(text: str) -> str | int | tuple[str | int, ...]:
-    """Parse the columns of an end, separated by commas."""
-    parts = tuple(map(_column, text.split(",")))
-    return parts if len(parts) > 1 else parts[0]
+    """Parse the column of an end, or several columns separated by commas."""
+    columns = tuple(map(_column, text.split(",")))
+    return columns if len(columns) > 1 else columns[0]
 
 
 def _number(text: str) -> int | float:
+    """Parse a threshold."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)

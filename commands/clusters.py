@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 from typing import Any
 
 from ..errors import OptionError
 from ..forest.cluster_table import ClusterTable
 from ..forest.hierarchy.thresholds import check_thresholds
-from ..graphs.write import check_output, check_overwrite, replacing
+from ..graphs.write import replacing
 from ..pipeline.report.plot import pyplot
 from ..progress import set_listener
 from .shared.forest import find_forest
 from .shared.terminal import (
     STDOUT,
     Stopwatch,
-    check_printing,
+    check_files,
+    checked_output,
     cost_lines,
     costs,
-    output_path,
     print_lines,
     report,
 )
@@ -28,21 +27,15 @@ from .shared.terminal import (
 def run(options: argparse.Namespace) -> None:
     """Solve, cut at the thresholds, write the table and the plot, and print the counts."""
     watch = Stopwatch(options.started)
-    outputs = [path for path in (options.output, options.plot) if path not in (None, STDOUT)]
-    folders = [] if options.checkpoint is None else [options.checkpoint]
-    check_printing(options)
-    # Fail before the work, not after it.
-    check_overwrite([*outputs, *folders], options.inputs)
+    check_files(options, [options.plot])
     check_thresholds(options.at)
     if options.plot is not None:
         _check_plot(options.plot)
     watch.stop("start")
-    with contextlib.ExitStack() as stack:
-        output = None
-        if options.output is not None:
-            output = stack.enter_context(output_path(options.output))
-            check_output(output, has_names=True)
-        stack.enter_context(set_listener(not options.quiet))
+    with (
+        checked_output(options.output, has_names=True) as output,
+        set_listener(not options.quiet),
+    ):
         forest = find_forest(
             options, watch, is_streamed=options.memory is not None, maximum=options.similarity
         )
@@ -61,7 +54,8 @@ def run(options: argparse.Namespace) -> None:
         "thresholds": [counts._asdict() for counts in table.counts],
         **costs(watch),
     }
-    report(options, facts, lambda: _show(table, facts, outputs))
+    written = [path for path in (options.output, options.plot) if path not in (None, STDOUT)]
+    report(options, facts, lambda: _show(table, facts, written))
 
 
 def _check_plot(path: str) -> None:
@@ -79,11 +73,12 @@ def _suffix(path: str) -> str:
     return path.rpartition(".")[2].lower()
 
 
-def _show(table: ClusterTable, facts: dict[str, Any], outputs: list[str]) -> None:
+def _show(table: ClusterTable, facts: dict[str, Any], written: list[str]) -> None:
+    """Print the summary, and a line for each threshold."""
     print_lines([(name, f"{facts[name]:,}") for name in ("vertices", "pairs")])
     print(f"\n{'threshold':>12} {'clusters':>15} {'singletons':>15} {'largest':>15}")
     for counts in table.counts:
-        numbers = (counts.clusters, counts.singletons, counts.largest)
-        print(f"{counts.threshold:>12} " + " ".join(f"{number:>15,}" for number in numbers))
+        row = f"{counts.clusters:>15,} {counts.singletons:>15,} {counts.largest:>15,}"
+        print(f"{counts.threshold:>12} {row}")
     print()
-    print_lines([*cost_lines(facts).items(), *[("written to", path) for path in outputs]])
+    print_lines([*cost_lines(facts).items(), *[("written to", path) for path in written]])

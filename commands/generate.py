@@ -8,8 +8,9 @@ from ..graphs.generate.families import FAMILIES
 from ..graphs.write import write_table
 from ..progress import set_listener
 from .arguments import parameters
-from .shared.terminal import output_path, print_size
+from .shared.terminal import checked_output, print_size
 
+#: Options that all families have.
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
 
 
@@ -18,6 +19,6 @@ def run(options: argparse.Namespace) -> None:
     family = FAMILIES[options.family]
     names = [*(parameter.name for parameter in parameters(family)), *_OPTIONS]
     graph = family(**{name: getattr(options, name) for name in names})
-    with set_listener(not options.quiet), output_path(options.output) as output:
+    with checked_output(options.output) as output, set_listener(not options.quiet):
         write_table(output, graph.table())
     print_size(options, graph)

@@ -9,7 +9,7 @@ from typing import Any
 from ..progress import set_listener
 from .shared.machine import compile_kernels, describe_machine
 from .shared.summary import summarise
-from .shared.terminal import open_measured, print_lines, report
+from .shared.terminal import open_with_sizes, print_lines, report
 
 
 def run(options: argparse.Namespace) -> None:
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> None:
         lines = _machine_lines(facts)
     else:
         with set_listener(True):
-            facts = summarise(open_measured(options))
+            facts = summarise(open_with_sizes(options))
         lines = _graph_lines(facts)
         for name in ("lightest", "heaviest"):  # infinity is not valid JSON
             facts[name] = facts[name] if abs(facts[name] or 0) < math.inf else None
@@ -36,21 +36,19 @@ def _graph_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         ("components", f"{facts['num_components']:,}"),
         ("weights", weights if facts["num_edges"] else "none"),
     ]
-    for least, number in facts["degrees"]:
-        name = str(least) if least < 2 else f"{least} to {2 * least - 1}"
-        lines.append(("degree", f"{name}: {number:,} vertices"))
+    for smallest, number in facts["degrees"]:
+        degrees = str(smallest) if smallest < 2 else f"{smallest} to {2 * smallest - 1}"
+        lines.append(("degree", f"{degrees}: {number:,} vertices"))
     return lines
 
 
-def _kernel_lines(kernels: dict[str, Any] | None) -> list[tuple[str, Any]]:
-    if kernels is None:
-        return []
+def _kernel_state(kernels: dict[str, Any]) -> str:
     if kernels["folder"] is None:
-        return [("kernels", "compiled in each process: no folder for Numba's cache can be written")]
-    if not kernels["are_compiled"]:
-        advice = "the first large graph compiles them; so does `mstflow info --compile`"
-        return [("kernels", f"not compiled yet: {advice}")]
-    return [("kernels", f"compiled, in {kernels['folder']}")]
+        return "compiled in each process: no folder for Numba's cache can be written"
+    if kernels["are_compiled"]:
+        return f"compiled, in {kernels['folder']}"
+    advice = "the first large graph compiles them; so does `mstflow info --compile`"
+    return f"not compiled yet: {advice}"
 
 
 def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -68,7 +66,8 @@ def _machine_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
             memory = f"{device['memory_bytes'] / 1e9:.1f} GB"
             capability = f"compute capability {device['compute_capability']}"
             lines.append(("device", f"{device['name']}, {memory}, {capability}"))
-    lines += _kernel_lines(facts["kernels"])
+    if kernels := facts["kernels"]:
+        lines.append(("kernels", _kernel_state(kernels)))
     lines += [(name, version or "not installed") for name, version in facts["packages"].items()]
     lines.append(("formats", ", ".join(facts["formats"])))
     return lines + [("plugin", plugin) for plugin in facts["plugins"]]

@@ -26,41 +26,41 @@ def run(options: argparse.Namespace) -> None:
     graph = _graph(options)
     check_count("workers", options.workers, 1)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
-    where = _where(options)
-    own = rss_bytes() + SLACK  # as in a solve, which has also opened the graph before
+    workers = _workers(options)
+    process_bytes = rss_bytes() + SLACK  # after the graph is opened, as in `solve`
     with within(options.memory) as memory:
-        of_run = Options(
+        run_options = Options(
             strategy=options.strategy,
             partitions=options.partitions,
             threads=options.threads,
             memory=memory,
         )
         backend = resolve_backend("auto", graph.num_edges)
-        decided = plan(Request(alternatives("auto"), of_run, graph, where, backend), rates)
-    facts = _facts(decided, where, graph.num_edges, own)
+        request = Request(alternatives("auto"), run_options, graph, workers, backend)
+        planned = plan(request, rates)
+    facts = _facts(planned, workers, graph.num_edges, process_bytes)
     lines = {
         "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",
-        "strategy": f"{decided.strategy} ({decided.reason}); partitions: {decided.partitions}",
-        "by": f"{decided.algorithm} on {decided.backend}, {decided.scheduler}",
-        **_costs(facts, each=" for each task" if where.is_cluster else ""),
+        "strategy": f"{planned.strategy} ({planned.reason}); partitions: {planned.partitions}",
+        "by": f"{planned.algorithm} on {planned.backend}, {planned.scheduler}",
+        **_cost_lines(facts, " for each task" if workers.is_cluster else ""),
     }
     report(options, facts, lambda: print_lines(lines.items()))
 
 
-def _where(options: argparse.Namespace) -> Workers:
+def _workers(options: argparse.Namespace) -> Workers:
     """Return the description of the scheduler and its workers."""
     name, threads = options.scheduler, options.threads
     if options.workers > 1 or name not in ("inline", "synchronous", "threads", "processes"):
-        workers, threads = options.workers, threads or 1
-        return Workers("distributed", workers, threads, is_cluster=True, eager=False)
+        return Workers("distributed", options.workers, threads or 1, is_cluster=True, eager=False)
     if name == "inline":
         return Workers(task_threads=threads or kernel_threads())
     workers = 1 if name == "synchronous" else threads or processors()
     return Workers(name, workers, eager=False)
 
 
-def _facts(planned: Plan, where: Workers, num_edges: int, own: int) -> dict[str, Any]:
-    """Return a plan, ready for JSON; `own` is the memory of the process before it solves."""
+def _facts(planned: Plan, workers: Workers, num_edges: int, process_bytes: int) -> dict[str, Any]:
+    """Return a plan, ready for JSON; `process_bytes` is the memory before the solve."""
     estimate = {} if planned.estimate is None else planned.estimate._asdict()
     return {
         "algorithm": planned.algorithm,
@@ -68,21 +68,21 @@ def _facts(planned: Plan, where: Workers, num_edges: int, own: int) -> dict[str,
         "strategy": planned.strategy,
         "reason": planned.reason,
         "scheduler": planned.scheduler,
-        "threads": where.task_threads,
+        "threads": workers.task_threads,
         "partitions": planned.partitions,
-        "peak": None if planned.memory is None else planned.memory + own,
-        "least": None if planned.least_memory is None else planned.least_memory + own,
+        "peak": None if planned.memory is None else planned.memory + process_bytes,
+        "least": None if planned.least_memory is None else planned.least_memory + process_bytes,
         "task_edges": min(planned.capacity, num_edges),
         **estimate,
     }
 
 
-def _costs(facts: dict[str, Any], each: str) -> dict[str, str]:
-    """Return lines to print; `each` is appended to the sizes of one task."""
+def _cost_lines(facts: dict[str, Any], of_task: str) -> dict[str, str]:
+    """Return lines to print; `of_task` is appended to the memory of one task."""
     lines = {}
     if facts["peak"] is not None:
-        lines["peak memory"] = show_bytes(facts["peak"]) + each
-        lines["least memory"] = f"{show_bytes(facts['least'])}{each} (the smallest --memory)"
+        lines["peak memory"] = show_bytes(facts["peak"]) + of_task
+        lines["least memory"] = f"{show_bytes(facts['least'])}{of_task} (the smallest --memory)"
         lines["edges held"] = f"at most {facts['task_edges']:,} in each task"
     if "scans" in facts:
         lines["scans"] = str(facts["scans"])
@@ -96,6 +96,7 @@ def _costs(facts: dict[str, Any], each: str) -> dict[str, str]:
 
 
 def _graph(options: argparse.Namespace) -> GraphFacts:
+    """Return the facts about the graph of the inputs, or of --vertices and --edges."""
     sizes = options.vertices, options.edges
     if options.inputs:
         if sizes != (None, None):
@@ -103,8 +104,10 @@ def _graph(options: argparse.Namespace) -> GraphFacts:
             raise OptionError(message)
         source = EdgeSource.of(open_inputs(options, is_streamed=True))
         graph = GraphFacts.of(source.with_sizes())
-        names = {"strategy": options.strategy, "scheduler": _where(options).name}
-        is_streamed = Options(memory=options.memory, **names).streams
+        scheduler = _workers(options).name
+        is_streamed = Options(
+            memory=options.memory, strategy=options.strategy, scheduler=scheduler
+        ).streams
         is_loaded = options.ends is None and not is_streamed
         return replace(graph, is_in_memory=True) if is_loaded else graph
     if None in sizes:

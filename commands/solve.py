@@ -13,7 +13,6 @@ from typing import Any
 from ..errors import OptionError
 from ..forest.forest import Forest
 from ..graphs.formats.text.coordinates import read_coordinates
-from ..graphs.write import check_output, check_overwrite
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.options import Options
 from ..pipeline.pipeline import Pipeline
@@ -24,11 +23,11 @@ from .shared.forest import find_forest
 from .shared.terminal import (
     STDOUT,
     Stopwatch,
-    check_printing,
+    check_files,
+    checked_output,
     cost_lines,
     costs,
     counts,
-    output_path,
     print_lines,
     report,
 )
@@ -37,16 +36,17 @@ from .shared.terminal import (
 def run(options: argparse.Namespace) -> None:
     """Read the graph, compute and write its forest, and print a summary."""
     watch = Stopwatch(options.started)
-    _check_files(options)
+    if options.output == STDOUT and options.coordinates:
+        message = "-o - writes CSV, which has no coordinates; write to a .geojson file"
+        raise OptionError(message)
+    check_files(options, [options.performance_report], [options.coordinates])
     places = None if options.coordinates is None else read_coordinates(options.coordinates)
     watch.stop("start")
-    with contextlib.ExitStack() as stack:
-        output = None
-        if options.output is not None:
-            output = stack.enter_context(output_path(options.output))
-            # Fail before the work, not after it.
-            check_output(output, places, has_names=options.ends is not None)
-        stack.enter_context(set_listener(not options.quiet))
+    has_names = options.ends is not None
+    with (
+        checked_output(options.output, coordinates=places, has_names=has_names) as output,
+        set_listener(not options.quiet),
+    ):
         forest = _solve(options, watch)
         facts = _facts(forest)
         watch.stop("solve")
@@ -57,21 +57,11 @@ def run(options: argparse.Namespace) -> None:
     report(options, facts, lambda: print_lines(_lines(facts, options)))
 
 
-def _check_files(options: argparse.Namespace) -> None:
-    """Check that no two outputs have the same place."""
-    check_printing(options)
-    if options.output == STDOUT and options.coordinates:
-        message = "-o - writes CSV, which has no coordinates; write to a .geojson file"
-        raise OptionError(message)
-    outputs = [options.output, options.performance_report, options.checkpoint]
-    inputs = [*options.inputs, options.coordinates]
-    check_overwrite(filter(None, outputs), filter(None, inputs))
-
-
 def _solve(options: argparse.Namespace, watch: Stopwatch) -> Forest:
-    """Read and solve."""
-    chosen = {name: getattr(options, name) for name in ("memory", "strategy", "scheduler")}
-    is_streamed = Options(**chosen).streams
+    """Read the graph and compute its forest."""
+    is_streamed = Options(
+        memory=options.memory, strategy=options.strategy, scheduler=options.scheduler
+    ).streams
     with _cluster(options) as scheduler:
         return find_forest(
             options,
@@ -111,10 +101,10 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 
 
 def _start_resource_tracker() -> None:
-    """Start the process that tracks resources of worker processes, and let it ignore SIGHUP.
+    """Start the process that tracks resources of worker processes, and make it ignore SIGHUP.
 
-    A closing terminal sends SIGHUP to all processes. If it ended the tracker, this process would
-    print tracebacks about unknown semaphores at its end.
+    A closing terminal sends SIGHUP to all processes. Without the tracker, this process would print
+    tracebacks about unknown semaphores when it ends.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
         from multiprocessing import resource_tracker
@@ -125,6 +115,7 @@ def _start_resource_tracker() -> None:
 
 
 def _facts(forest: Forest) -> dict[str, Any]:
+    """Return facts about a forest, ready for JSON."""
     total = forest.total_weight
     return {
         "vertices": forest.num_vertices,
@@ -143,16 +134,16 @@ def _facts(forest: Forest) -> dict[str, Any]:
 def _lines(facts: dict[str, Any], options: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield the lines of the summary."""
     weight = facts["total_weight"]
-    parts = f", {facts['partitions']} partitions" if facts["partitions"] > 1 else ""
+    partitions = f", {facts['partitions']} partitions" if facts["partitions"] > 1 else ""
     yield from counts(facts).items()
     yield "total weight", "not finite" if weight is None else str(weight)
-    by = f"{facts['algorithm']} on {facts['backend']}, {facts['scheduler']}"
-    yield "by", f"{by} ({facts['strategy']}{parts})"
+    solver = f"{facts['algorithm']} on {facts['backend']}, {facts['scheduler']}"
+    yield "by", f"{solver} ({facts['strategy']}{partitions})"
     yield from cost_lines(facts).items()
     if options.output is not None:
         yield "written to", options.output
-    is_chosen = options.backend == "auto" and facts["backend"] == "numpy"
-    if is_chosen and facts["edges"] >= sizes().kernels_loaded_from:
+    is_numpy_chosen = options.backend == "auto" and facts["backend"] == "numpy"
+    if is_numpy_chosen and facts["edges"] >= sizes().kernels_loaded_from:
         if why_not("numba"):
             yield "faster", "install Numba, the extra `cpu`: it compiles kernels"
         else:

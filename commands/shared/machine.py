@@ -19,17 +19,8 @@ _PACKAGES = ("dask", "distributed", "pyarrow", "matplotlib")
 def describe_machine() -> dict[str, Any]:
     """Return facts about this installation, ready for JSON.
 
-    Returns
-    -------
-    dict
-        - "mstflow", "python", "platform": versions,
-        - "processors", "threads": counts; "threads" is the default for compiled kernels,
-        - "backends": by name, whether it is usable, its version, or the reason why it is not,
-        - "cuda": versions and devices, or None,
-        - "kernels": the folder of Numba's cache (None if no folder can be written) and whether it
-          has compiled kernels; None without Numba,
-        - "packages": versions by name, or None,
-        - "formats", "plugins": lists.
+    "threads" is the default for compiled kernels. "kernels" is None without Numba; its "folder" is
+    that of Numba's cache, None if no folder can be written.
     """
     # Imported only here, because every command imports this module.
     from ...primitives.cuda.device import describe_devices

@@ -15,17 +15,12 @@ from ...solve import minimum_spanning_forest
 def summarise(graph: EdgeSource) -> dict[str, Any]:
     """Compute statistics of a graph whose sizes are known.
 
+    "num_tied" is the number of edges that have the same weight as another edge. "lightest" and
+    "heaviest" are weights, None without edges. "degrees" are pairs: the smallest degree of a bin,
+    and its number of vertices. The bins are 0, 1, 2 to 3, 4 to 7, and so on. A loop counts twice.
+
     The graph is read twice: block by block, and with the strategy "fold" for its components. This
     needs memory for an array over the vertices, for all weights, and for "fold".
-
-    Returns
-    -------
-    dict
-        - "num_vertices", "num_edges", "num_components", "num_loops",
-        - "num_tied": the number of edges that share their weight with another edge,
-        - "lightest", "heaviest": the smallest and the largest weight; None without edges,
-        - "degrees": pairs of the smallest degree of a bin and a number of vertices. The bins are 0,
-          1, 2 to 3, 4 to 7, and so on. A loop counts twice.
     """
     graph.check_vertices()
     with memory_errors(graph.num_vertices, graph.num_edges):

@@ -1,4 +1,4 @@
-"""Shared parts of the commands: inputs, printed lines, time and memory."""
+"""Helpers of several commands: open inputs and outputs, print results, measure time and memory."""
 
 from __future__ import annotations
 
@@ -18,29 +18,46 @@ from ...errors import MemoryBoundError, OptionError
 from ...graphs.edge_list import EdgeList
 from ...graphs.open import open_graph
 from ...graphs.source import EdgeSource
+from ...graphs.write import check_output, check_overwrite
 from ...pipeline.options import parse_bytes
 from ...runtime.team import kernel_threads, sharing
 
-#: The name of standard output as an output.
+#: The value of -o for standard output.
 STDOUT = "-"
 #: Bytes by which the memory of a process may differ when the same command runs again.
 SLACK = 2 * 10**6
 
 
-def check_printing(options: argparse.Namespace) -> None:
-    """Check that standard output gets either the output or a JSON object."""
+def check_files(
+    options: argparse.Namespace, outputs: Iterable[str | None], inputs: Iterable[str | None] = ()
+) -> None:
+    """Check that no output replaces another file, and that standard output has only one use.
+
+    `outputs` and `inputs` are those that only this command has; None if they are not given.
+    """
     if options.output == STDOUT and options.json:
         raise OptionError("-o - and --json both write to standard output; choose one")
+    all_outputs = [options.output, options.checkpoint, *outputs]
+    check_overwrite(filter(None, all_outputs), filter(None, [*options.inputs, *inputs]))
 
 
 @contextlib.contextmanager
-def output_path(output: str) -> Iterator[str]:
-    """Yield the path to write to; copy it to standard output at the end if the output is -."""
+def checked_output(output: str | None, **needs: Any) -> Iterator[Any]:
+    """Yield the path to write to, None if there is no output; check it before the work.
+
+    If the output is -, a temporary file is copied to standard output at the end. `needs` are
+    arguments of `check_output`.
+    """
+    if output is None:
+        yield None
+        return
     if output != STDOUT:
+        check_output(output, **needs)
         yield output
         return
     with TemporaryDirectory(prefix="mstflow-") as folder:
         path = Path(folder) / "output.csv"
+        check_output(path, **needs)
         yield str(path)
         sys.stdout.flush()
         with path.open("rb") as file:
@@ -62,13 +79,13 @@ class Stopwatch:
 
 
 def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList | EdgeSource:
-    """Load the inputs, or open them as a source whose formats are streamed if they can be.
+    """Load the inputs, or open them as a source that streams the formats that can be streamed.
 
-    Names of vertices are numbered within the memory bound of the command, if it has one.
+    The memory bound of the command also holds for the numbering of vertices with names.
     """
     bound, checkpoint = (vars(options).get(name) for name in ("memory", "checkpoint"))
     names = "format", "weight", "ends", "columns", "first_id", "encoding"
-    how = {name: getattr(options, name) for name in names}
+    columns = {name: getattr(options, name) for name in names}
     threads = vars(options).get("threads") or kernel_threads()
     with sharing(threads), within(bound) as memory:
         return open_graph(
@@ -78,17 +95,17 @@ def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList |
             checkpoint=checkpoint,
             is_streamed=is_streamed,
             is_bounded=bound is not None,
-            **how,
+            **columns,
         )
 
 
-def open_measured(options: argparse.Namespace) -> EdgeSource:
-    """Open the inputs as a source whose sizes are known."""
+def open_with_sizes(options: argparse.Namespace) -> EdgeSource:
+    """Open the inputs as a source whose numbers of vertices and edges are known."""
     return EdgeSource.of(open_inputs(options, is_streamed=True)).with_sizes()
 
 
 def report(options: argparse.Namespace, facts: dict[str, Any], show: Callable[[], object]) -> None:
-    """Print facts as JSON, or show them as text if standard output is free for it."""
+    """Print facts as JSON, or show them as text unless standard output must have no text."""
     if options.json:
         print(json.dumps(facts))
     elif not vars(options).get("quiet") and vars(options).get("output") != STDOUT:
@@ -148,7 +165,7 @@ def peak_rss_bytes() -> int:
 def within(memory: str | None, held: int | None = None) -> Iterator[int | None]:
     """Yield a memory bound minus the bytes `held` by this process, by default its resident memory.
 
-    An error states the smallest bound of the whole process.
+    If the rest is too small, the error states the smallest bound of the whole process.
     """
     if memory is None:
         yield None

@@ -12,12 +12,12 @@ from ...progress import set_listener
 from ..file_checks import file_errors
 from ..places.folders import Part, expanded, suffix_of
 from ..places.url import Place
-from . import arrow, bin, geojson, image, npy, parquet  # noqa: A004
+from . import arrow, bin, geojson, image, npy, npz, parquet  # noqa: A004
 from .edge_table import EdgeTable
 from .file_format import Format
-from .foreign import FOREIGN
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
+from .unsupported import UNSUPPORTED
 
 #: All formats, in the order in which a file's content is tried.
 FORMATS = (
@@ -25,8 +25,8 @@ FORMATS = (
     txt.FORMAT,
     mtx.FORMAT,
     metis.FORMAT,
-    npy.ARCHIVE,
-    npy.FOLDER,
+    npz.FORMAT,
+    npy.FORMAT,
     bin.FORMAT,
     image.FORMAT,
     csv.FORMAT,
@@ -35,10 +35,9 @@ FORMATS = (
     geojson.FORMAT,
 )
 _READABLE = {kind.name: kind for kind in FORMATS if kind.read or kind.blocks}
-_FOLDER = next(kind for kind in FORMATS if kind.is_folder)
 _WRITABLE = {kind.suffixes[0]: kind for kind in FORMATS if kind.write and kind.suffixes}
 
-#: The suffixes of outputs that can contain names of vertices, for messages.
+#: The suffixes of outputs with names of vertices, for messages.
 NAMED_OUTPUTS = " or ".join(suffix for suffix, kind in _WRITABLE.items() if kind.holds_names)
 #: The suffixes of outputs for any graph, for messages.
 OUTPUTS = ", ".join(suffix for suffix, kind in _WRITABLE.items() if not kind.needs_coordinates)
@@ -58,8 +57,8 @@ def format_of(path: Place, name: str | None = None) -> Format:
                 "a command as -"
             )
     if name is not None:
-        return _named(name)
-    found = _found(path)
+        return _format_by_name(name)
+    found = _detect(path)
     if found is None:
         message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
         raise FileFormatError(message)
@@ -68,19 +67,19 @@ def format_of(path: Place, name: str | None = None) -> Format:
     return found
 
 
-def _found(path: Place) -> Format | None:
+def _detect(path: Place) -> Format | None:
     """Return the format of a file or folder by its suffix, otherwise by its content."""
     if path.is_dir():
-        return _FOLDER
+        return npy.FORMAT
     suffix = suffix_of(path)
-    known = [kind for kind in (*_READABLE.values(), *FOREIGN) if suffix in kind.suffixes]
+    known = [kind for kind in (*_READABLE.values(), *UNSUPPORTED) if suffix in kind.suffixes]
     if len(known) == 1:
         return known[0]
     if not known and suffix[1:] in _plugins():
-        return _named(suffix[1:])
-    sniffed = _sniffed(path)
-    # Several formats share a suffix, so the content decides between them.
-    return known[0] if known and sniffed not in (*known, *FOREIGN) else sniffed
+        return _format_by_name(suffix[1:])
+    # If several formats share a suffix, the content decides between them.
+    by_content = _detect_by_content(path)
+    return known[0] if known and by_content not in (*known, *UNSUPPORTED) else by_content
 
 
 def parts_of(
@@ -88,7 +87,7 @@ def parts_of(
     format: str | None = None,  # noqa: A002
 ) -> list[tuple[Part, Format]]:
     """Return the files of a graph in order, each with its format: folders are expanded."""
-    is_folder = format is not None and _named(format).is_folder
+    is_folder = format is not None and _format_by_name(format).is_folder
     parts = map(Part, places) if is_folder else expanded(places)
     return [(part, format_of(part.place, format)) for part in parts]
 
@@ -98,9 +97,9 @@ def writer_of(
 ) -> Callable[[Path, EdgeTable], None]:
     """Return the function that writes a file or folder of this name."""
     suffix = Path(path).suffix.lower()
-    target = _FOLDER if names_folder(path) else _WRITABLE.get(suffix)
+    target = npy.FORMAT if names_folder(path) else _WRITABLE.get(suffix)
     if target is None and suffix[1:] in _plugins():
-        target = _named(suffix[1:])
+        target = _format_by_name(suffix[1:])
     if has_coordinates != (target is not None and target.needs_coordinates):
         raise OptionError(f"{path}: .geojson, and no other format, needs coordinates=")
     if target is None or target.write is None:
@@ -116,11 +115,14 @@ def names_folder(path: str | PathLike[str]) -> bool:
     return Path(path).suffix == "" or fspath(path).endswith(("/", sep))
 
 
-def _sniffed(path: Place) -> Format | None:
-    """Return the format of the first line that is not a comment, or of a comment before it."""
+def _detect_by_content(path: Place) -> Format | None:
+    """Return the format of the first comment or other line with which a known format begins.
+
+    Lines after the first one that is not a comment are not read.
+    """
     with set_listener(False), open_text(path) as file:  # these lines will be read again
         for _, line in file.lines():
-            for kind in (*FOREIGN, *FORMATS):
+            for kind in (*UNSUPPORTED, *FORMATS):
                 if kind.begins and kind.begins(line):
                     return kind
             fields = split_fields(line)
@@ -130,12 +132,12 @@ def _sniffed(path: Place) -> Format | None:
 
 
 def _plugins() -> dict[str, Plugin]:
-    """Return the formats of plugins. The name of each is also the suffix of its files."""
+    """Return the formats of plugins by name, which is also the suffix of their files."""
     suffixes = (suffix[1:] for kind in FORMATS for suffix in kind.suffixes)
     return registered("reader", (*(kind.name for kind in FORMATS), *suffixes))
 
 
-def _named(name: str) -> Format:
+def _format_by_name(name: str) -> Format:
     if name in _READABLE:
         return _READABLE[name]
     if name not in _plugins():

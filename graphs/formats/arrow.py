@@ -1,4 +1,8 @@
-"""Arrow IPC: files (also called Feather) and streams."""
+"""Arrow IPC: files (also called Feather) and streams.
+
+pyarrow reads the values. The sizes that a file states are read here, because pyarrow decompresses
+all columns before it returns their sizes.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,11 @@ from ..places.folders import Keys
 from ..places.url import Place, Url
 from .file_format import Format
 
-#: The metadata of a message, None at the end of a stream; and the offset of its body.
-_Message = tuple["_Table | None", int]
+#: The metadata of a message (None at the end of a stream), and the offset of its body.
+_Message = tuple["_FlatTable | None", int]
 
 _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
-_DICTIONARY, _BATCH = 2, 3  # types of messages with a body
+_DICTIONARY, _RECORD_BATCH = 2, 3  # types of messages with a body
 
 
 def read_arrow(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
@@ -28,19 +32,19 @@ def read_arrow(path: Place, weight: str | None = "weight", keys: Keys = ()) -> E
     The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
     """
     with arrow_errors(path):
-        return arrow_graph(with_keys(_table(path), keys), weight)
+        return arrow_graph(with_keys(_read_table(path), keys), weight)
 
 
 def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
-    """Yield the columns, and one table of them."""
-    table = with_keys(_table(path), keys)
+    """Yield the chosen columns, and one table of them."""
+    table = with_keys(_read_table(path), keys)
     chosen = choose(table.column_names)
     yield chosen, table.select(chosen.present)
 
 
-def _table(path: Place) -> Any:
-    decompressed_bytes(path)
-    with arrow_errors(path), _source(path) as source:
+def _read_table(path: Place) -> Any:
+    decompressed_bytes(path)  # checks that they are not too many
+    with arrow_errors(path), _open(path) as source:
         opened = pa.ipc.open_file if _is_file(source) else pa.ipc.open_stream
         with opened(source) as reader:
             table = reader.read_all()
@@ -48,15 +52,18 @@ def _table(path: Place) -> Any:
             return table
 
 
-def _source(path: Place) -> Any:
+def _open(path: Place) -> Any:
     return pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
 
 
 def decompressed_bytes(path: Place) -> int:
-    """Return the bytes of all columns that the metadata state; read only the metadata."""
+    """Return the bytes of all columns, which the metadata state; read only the metadata.
+
+    Raise an error if they are out of proportion to the size of the file.
+    """
     with arrow_errors(path), path.open("rb") as handle:
         try:
-            messages = _of_file(handle) if _is_file(handle) else _of_stream(handle)
+            messages = _file_messages(handle) if _is_file(handle) else _stream_messages(handle)
             total = sum(_body_bytes(handle, *message) for message in messages)
         except (struct.error, OverflowError) as error:
             raise ValueError("the metadata are damaged") from error
@@ -70,30 +77,30 @@ def _is_file(handle: IO[bytes]) -> bool:
     return start == _MAGIC
 
 
-# The parts of the metadata that state sizes. Source: "Arrow Columnar Format", version 1.5, section
+# The metadata are FlatBuffers. Source: "Arrow Columnar Format", version 1.5, section
 # "Serialization and Interprocess Communication (IPC)", and its schemas Message.fbs and File.fbs.
 
 
-class _Table(NamedTuple):
-    """A table of a FlatBuffer. A second table, before it, lists the offsets of its fields."""
+class _FlatTable(NamedTuple):
+    """A table of a FlatBuffer. A virtual table (vtable) has the offsets of its fields."""
 
     data: bytes
     start: int
 
     @classmethod
-    def root(cls, data: bytes) -> _Table:
+    def root(cls, data: bytes) -> _FlatTable:
         """Return the root table, at the start of a buffer."""
         return cls(data, *struct.unpack_from("<I", data))
 
     def number(self, field: int, code: str) -> int:
         """Return a number; 0 if it is missing."""
-        place = self._place(field)
-        return self._read(code, place) if place else 0
+        start = self._start_of(field)
+        return self._read(code, start) if start else 0
 
-    def table(self, field: int) -> _Table | None:
+    def table(self, field: int) -> _FlatTable | None:
         """Return a table; None if it is missing."""
-        place = self._place(field)
-        return _Table(self.data, place + self._read("I", place)) if place else None
+        start = self._start_of(field)
+        return _FlatTable(self.data, start + self._read("I", start)) if start else None
 
     def structs(self, field: int, code: str) -> list[tuple[int, ...]]:
         """Return a list of structs; an empty one if it is missing."""
@@ -104,36 +111,38 @@ class _Table(NamedTuple):
             raise struct.error("a list ends beyond the metadata")
         return list(struct.iter_unpack(code, self.data[vector.start + 4 :][:size]))
 
-    def _place(self, field: int) -> int:
-        listed = self.start - self._read("i", self.start)
-        if listed < 0:
+    def _start_of(self, field: int) -> int:
+        """Return the position of a field; 0 if it is missing."""
+        vtable = self.start - self._read("i", self.start)
+        if vtable < 0:
             raise struct.error("an offset leads before the metadata")
         entry = 4 + 2 * field
-        has_entry = entry < self._read("H", listed)
-        offset = self._read("H", listed + entry) if has_entry else 0
+        has_entry = entry < self._read("H", vtable)
+        offset = self._read("H", vtable + entry) if has_entry else 0
         return self.start + offset if offset else 0
 
-    def _read(self, code: str, place: int) -> int:
-        return int(struct.unpack_from(f"<{code}", self.data, place)[0])
+    def _read(self, code: str, position: int) -> int:
+        return int(struct.unpack_from(f"<{code}", self.data, position)[0])
 
 
-def _of_file(handle: IO[bytes]) -> Iterator[_Message]:
-    """Yield the dictionaries and batches that the footer of a file lists."""
+def _file_messages(handle: IO[bytes]) -> Iterator[_Message]:
+    """Yield the dictionaries and record batches that the footer of a file lists."""
     end = handle.seek(0, 2) - len(_MAGIC) - 4
     handle.seek(max(0, end))
     (size,) = struct.unpack("<i", handle.read(4))
     if not 0 < size <= end:
         raise struct.error("the footer has no length")
     handle.seek(end - size)
-    footer = _Table.root(handle.read(size))
+    footer = _FlatTable.root(handle.read(size))
     for field in (2, 3):
-        yield from (_message(handle, start) for start, *_ in footer.structs(field, "<qiiq"))
+        yield from (_read_message(handle, start) for start, *_ in footer.structs(field, "<qiiq"))
 
 
-def _of_stream(handle: IO[bytes]) -> Iterator[_Message]:
+def _stream_messages(handle: IO[bytes]) -> Iterator[_Message]:
+    """Yield all messages of a stream."""
     start, end = 0, handle.seek(0, 2)
     while start < end:
-        message, body = _message(handle, start)
+        message, body = _read_message(handle, start)
         if message is None:
             return
         yield message, body
@@ -142,32 +151,32 @@ def _of_stream(handle: IO[bytes]) -> Iterator[_Message]:
             raise struct.error("a body has a negative length")
 
 
-def _message(handle: IO[bytes], start: int) -> _Message:
+def _read_message(handle: IO[bytes], start: int) -> _Message:
     handle.seek(start)
     (size,) = struct.unpack("<i", handle.read(4))
-    if size == -1:  # versions before 0.15 begin with the length
+    if size == -1:  # a continuation mark, which versions before 0.15 do not write
         (size,) = struct.unpack("<i", handle.read(4))
-    message = _Table.root(handle.read(max(0, size))) if size else None
+    message = _FlatTable.root(handle.read(max(0, size))) if size else None
     return message, handle.tell()
 
 
-def _body_bytes(handle: IO[bytes], message: _Table | None, body: int) -> int:
+def _body_bytes(handle: IO[bytes], message: _FlatTable | None, body: int) -> int:
     """Return the decompressed size of the buffers in the body of a message."""
     batch = message and message.table(2)
     kind = message.number(1, "B") if message else 0
     if kind == _DICTIONARY and batch:
         batch = batch.table(1)
-    if kind not in (_DICTIONARY, _BATCH) or not batch:
+    if kind not in (_DICTIONARY, _RECORD_BATCH) or not batch:
         return 0
     is_compressed, total = batch.table(3) is not None, 0
     for offset, size in batch.structs(2, "<qq"):
-        stated = size
+        decompressed = size
         if is_compressed and size:
             handle.seek(body + offset)
-            (stated,) = struct.unpack("<q", handle.read(8))
-        if stated < -1:
+            (decompressed,) = struct.unpack("<q", handle.read(8))
+        if decompressed < -1:
             raise struct.error("a buffer has a negative length")
-        total += size if stated == -1 else stated
+        total += size if decompressed == -1 else decompressed  # -1: this one is not compressed
     return total
 
 

@@ -9,7 +9,7 @@ from ..places.url import Place
 from .file_format import Format
 from .text.blocks import Blocks, Header
 
-_BLOCK = 2**19  # pairs
+_BLOCK_PAIRS = 2**19
 
 
 def bin_blocks(path: Place) -> Blocks:
@@ -19,7 +19,7 @@ def bin_blocks(path: Place) -> Blocks:
         if size % 8:
             raise ValueError(f"{size} bytes are not a whole number of pairs of int32")
         yield Header()
-        while data := file.read(8 * _BLOCK):
+        while data := file.read(8 * _BLOCK_PAIRS):
             pairs = np.frombuffer(data, "<i4")
             u, v = pairs.reshape(-1, 2).T.astype(np.int64) - 1
             yield u, v, None

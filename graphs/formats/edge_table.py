@@ -1,4 +1,4 @@
-"""The table to write to a file: columns of edges, in memory or computed block by block."""
+"""The table that a format writes to a file: columns of edges."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..edge_list import NamedColumns
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """Columns of edges to be written: in memory, or computed block by block."""
+    """Columns of edges to write: in memory, or computed block by block."""
 
-    #: Dtype of each column, or for names of vertices their `pyarrow.DataType`.
+    #: Dtype of each column; for names of vertices, their `pyarrow.DataType`.
     dtypes: Mapping[str, Any]
     num_edges: int
-    #: Needed by formats that state it.
+    #: None if it is unknown, for formats that do not store it.
     num_vertices: int | None
     #: Takes a number of edges; returns an iterator over blocks of about that size.
     read: Callable[[int], Iterator[Sequence[NDArray[Any]]]]
@@ -28,7 +28,7 @@ class EdgeTable:
     columns: NamedColumns | None = None
     #: For a forest, the identity of its graph (see `forest_file.graph_identity`) and `maximum`.
     identity: Mapping[str, Any] | None = None
-    #: Degrees east and north of each vertex.
+    #: Degrees east and north of each vertex, for formats that need them.
     coordinates: ArrayLike | None = None
     #: Name of the step in progress reports.
     step: str = "write edges"

@@ -1,4 +1,4 @@
-"""A file format: the functions that read and write it."""
+"""The declaration of a file format: the functions that read and write it."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class Format:
     begins: Callable[[bytes], bool] | None = None
     #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks.
     blocks: Callable[..., Iterator[Any]] | None = None
-    #: Takes a path, a function from the names of all columns to `ColumnNames`, and columns that
-    #: its folders state; yields the chosen columns with a `pyarrow.Table` of them. If a format has
-    #: `tables`, its `read`, `blocks` and `stream` also take the columns of folders, after the name
-    #: of the weights.
+    #: For vertices with names: takes a path, a function from the names of all columns to
+    #: `ColumnNames`, and the columns that the names of folders state (`Keys`). Yields the chosen
+    #: columns with a `pyarrow.Table` of them, block by block. If a format has `tables`, its `read`,
+    #: `blocks` and `stream` also take these keys, after the name of the weights.
     tables: Callable[..., Iterator[Any]] | None = None
     #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
-    #: memory is bounded, a file without `blocks` and `stream` is read as a whole. The bound must
-    #: allow twice these bytes or, without `size`, 64 times the size of the file.
+    #: memory is bounded, a file without `blocks` and `stream` is read as a whole. The bound must be
+    #: at least twice these bytes or, without `size`, 64 times the size of the file.
     size: Callable[[Place], int] | None = None
     #: Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
     #: weights.
@@ -74,10 +74,10 @@ class Format:
     is_folder: bool = False
     #: Whether `write` needs the coordinates of the vertices.
     needs_coordinates: bool = False
-    #: Whether `write` accepts columns of names; `read_forest` then has the optional argument
-    #: `name_type`, their `pyarrow.DataType`.
+    #: Whether `write` accepts columns of names. If so, `read_forest` has the optional argument
+    #: `name_type`, the `pyarrow.DataType` of the names.
     holds_names: bool = False
-    #: What to do with a file of a format that is recognised but not read.
+    #: For a format that is recognised but not read: what to do with a file, for the error message.
     instead: str = ""
 
     def graph(self, part: Part, weight: Weight) -> EdgeList:
@@ -99,8 +99,8 @@ class Format:
     def source(self, part: Part, weight: Weight, *, is_bounded: bool = False) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed.
 
-        Formats without columns keep their weights if `weight` is None. If memory is bounded, text
-        is streamed, too: each scan parses it again.
+        Text is streamed only if memory is bounded, because each scan parses it again. Formats
+        without columns keep their weights even if `weight` is None.
         """
         path, options = part.place, self._options(part, weight)
         if not self.has_columns:
@@ -112,7 +112,7 @@ class Format:
         return stream_blocks(path, self.name, partial(self.blocks, **options))
 
     def named_tables(self, part: Part, choose: Chooser, encoding: str | None) -> Iterator[Any]:
-        """Yield what `tables` does, for vertices with names; only text has an encoding."""
+        """Yield the chosen columns and a table of them, as `tables`; only text has an encoding."""
         path, options = part.place, {} if encoding is None else {"encoding": encoding}
         if options and (self.blocks is None or self.tables is None):
             raise OptionError(f"{path}: encoding= is for text, not for format {self.name!r}")

@@ -1,4 +1,4 @@
-"""Saved forests: the identity of their graph, and the reader; `write_columns` writes them."""
+"""Saved forests: read their columns, and identify their graph; `write_columns` writes them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .file_format import SavedForest
 
 #: The columns of a saved forest; only the first is required.
 FOREST_COLUMNS = ("edge_id", "u", "v", "weight")
-#: Number of leading edges that the digest of a graph covers.
-_HEAD = 2**12
+#: The digest of a graph covers this number of edges at its start.
+_DIGEST_EDGES = 2**12
 
 
 def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
@@ -30,17 +30,20 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
     column of smaller ends, a column of larger ends (both int64) and a column of weights (binary64),
     all little-endian.
     """
-    sizes: dict[str, int | str | None] = {"num_vertices": graph.num_vertices}
     if graph.is_read_once:
-        return {**sizes, "num_edges": None, "digest": None}
+        return {"num_vertices": graph.num_vertices, "num_edges": None, "digest": None}
     count = graph.num_edges or 0
-    u, v, weight = map(host_array, graph.slice(0, min(_HEAD, count)).columns())
+    u, v, weight = map(host_array, graph.slice(0, min(_DIGEST_EDGES, count)).columns())
     ends = np.sort([u.astype("<i8"), v.astype("<i8")], axis=0)
-    return {**sizes, "num_edges": count, "digest": digest(ends.data, weight.astype("<f8").data)}
+    return {
+        "num_vertices": graph.num_vertices,
+        "num_edges": count,
+        "digest": digest(ends.data, weight.astype("<f8").data),
+    }
 
 
 def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
-    """Read the columns of a forest, and what the file states: `graph_identity` and "maximum".
+    """Read the columns of a forest and the identity of its graph, with "maximum" if it is stated.
 
     Weights in text are parsed in the dtype of the graph's weights, so they are not rounded. The
     columns are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order. If

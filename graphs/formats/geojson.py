@@ -24,27 +24,27 @@ def write_geojson(path: Path, table: EdgeTable) -> None:
         vertex = int(wrong.argmax())
         place = places[vertex].tolist()
         raise OptionError(f"vertex {vertex}: {place} must be degrees east and north")
-    names, first = [name for name in table.dtypes if name not in ("u", "v")], 0
+    properties, first_row = [name for name in table.dtypes if name not in ("u", "v")], 0
     with path.open("w") as file:
         file.write('{"type": "FeatureCollection", "features": [')
-        between = "\n"
+        separator = "\n"
         for columns in table.blocks():
-            for name in names:
+            for name in properties:
                 if (wrong := ~np.isfinite(columns[name])).any():
-                    at = int(wrong.argmax())
-                    problem = f"{name} is {columns[name][at]}, which JSON cannot represent"
-                    raise OptionError(f"row {first + at}: {problem}")
+                    row = int(wrong.argmax())
+                    problem = f"{name} is {columns[name][row]}, which JSON cannot represent"
+                    raise OptionError(f"row {first_row + row}: {problem}")
             lines = np.stack([places[columns["u"]], places[columns["v"]]], axis=1)
-            rows = zip(*(columns[name].tolist() for name in names), strict=True)
-            for line, row in zip(lines.tolist(), rows, strict=True):
+            rows = zip(*(columns[name].tolist() for name in properties), strict=True)
+            for line, values in zip(lines.tolist(), rows, strict=True):
                 feature = {
                     "type": "Feature",
                     "geometry": {"type": "LineString", "coordinates": line},
-                    "properties": dict(zip(names, row, strict=True)),
+                    "properties": dict(zip(properties, values, strict=True)),
                 }
-                file.write(between + json.dumps(feature))
-                between = ",\n"
-            first += len(lines)
+                file.write(separator + json.dumps(feature))
+                separator = ",\n"
+            first_row += len(lines)
         file.write("\n]}\n")
 
 

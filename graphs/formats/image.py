@@ -1,4 +1,4 @@
-"""Images as graphs: each pixel is joined to the pixels beside, above and below it."""
+"""Images as graphs: each pixel is joined to the pixels to its left and right, above and below."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def read_image(path: Place) -> EdgeList:
         pixels = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
     if pixels.dtype.kind not in "biu":
         raise FileFormatError(f"{path}: pixels must be integers, not {pixels.dtype}")
-    number = np.arange(pixels.shape[0] * pixels.shape[1]).reshape(pixels.shape[:2])
-    u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
-    v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
-    weight = np.concatenate([_steps(pixels, axis) for axis in (1, 0)])
-    return EdgeList(u, v, weight, num_vertices=number.size)
+    vertex = np.arange(pixels.shape[0] * pixels.shape[1]).reshape(pixels.shape[:2])
+    u = np.concatenate([vertex[:, :-1].ravel(), vertex[:-1].ravel()])
+    v = np.concatenate([vertex[:, 1:].ravel(), vertex[1:].ravel()])
+    weight = np.concatenate([_differences(pixels, axis) for axis in (1, 0)])
+    return EdgeList(u, v, weight, num_vertices=vertex.size)
 
 
-def _steps(pixels: NDArray[Any], axis: int) -> NDArray[np.int64]:
+def _differences(pixels: NDArray[Any], axis: int) -> NDArray[np.int64]:
     """Return the sums over channels of the absolute differences along an axis."""
     channels = pixels.reshape(*pixels.shape[:2], -1)
     total: Any = 0  # one channel at a time, because differences need eight times the memory
@@ -57,9 +57,8 @@ def _opened(path: Place) -> Iterator[Any]:
         from PIL import Image
     except ModuleNotFoundError as error:
         raise OptionError(f"{path}: images need the package pillow: mstflow[io]") from error
-    refused = SyntaxError, ValueError, Image.DecompressionBombError
     with (
-        file_errors(path, *refused),
+        file_errors(path, SyntaxError, ValueError, Image.DecompressionBombError),
         without_warnings(),
         path.open("rb") as file,
         Image.open(file) as image,

@@ -1,11 +1,9 @@
-"""NumPy arrays: a `.npz` archive, or a folder of `.npy` columns, which can be streamed."""
+"""Folders of NumPy arrays: a `.npy` file for each column, which can be streamed."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import math
-import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -24,7 +22,6 @@ from ...runtime.team import in_shares
 from ..edge_list import LARGEST_ID, Columns, EdgeList, NamedColumns, ones, unchecked
 from ..file_checks import (
     FileState,
-    check_decompressed,
     check_state,
     file_errors,
     file_fingerprint,
@@ -36,134 +33,53 @@ from ..source import EdgeSource
 from .edge_table import EdgeTable
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
-_WEIGHTS = ("w", "weight")
+_WEIGHT_NAMES = ("w", "weight")
 #: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.
-_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, RuntimeError, TokenError, zlib.error)
-#: Bytes that are read and then checked while they are in the cache.
+ARRAY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, RuntimeError, TokenError, zlib.error)
+#: Bytes of a block, which is checked after it is read, while it is in the cache.
 #: `python -m benchmarks record files` measures it.
-_CACHED = 2**20
-#: Readers of headers, by version. Later versions differ only in named fields.
-_HEADERS = {
+_BLOCK_BYTES = 2**20
+#: Readers of headers, by version. A later version is only for names of fields, which columns lack.
+_HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 
 
-# Archives.
-
-
-def read_npz(path: Place) -> EdgeList:
-    """Read an archive of arrays `u`, `v` and optionally `w` or `weight`, and a scalar `n`."""
-    columns = _archived(path)
-    stated = columns.pop("n", None)
-    if stated is not None and (stated.ndim or stated.dtype.kind not in "iu"):
-        raise FileFormatError(f"{path}: n must be one integer")
-    return _graph(path, columns, None if stated is None else int(stated))
-
-
-def read_archived_forest(path: Place, _: np.dtype[Any]) -> SavedForest:
-    """Read all arrays of an archive; one of them may be the identity of the graph."""
-    columns = _archived(path)
-    stated = columns.pop(IDENTITY, None)
-    with file_errors(path, ValueError):
-        return columns, parse_identity(None if stated is None else str(stated))
-
-
-def write_npz(path: Path, table: EdgeTable) -> None:
-    """Write an array for each column, and the number of vertices of a graph.
-
-    A table that is not in memory is first written to a folder next to the archive.
-    """
-    arrays: dict[str, Any]
-    if table.columns is None:
-        folder = path.with_name("columns")
-        _write_columns(folder, table)
-        arrays = {file.stem: np.load(file, mmap_mode="r") for file in folder.iterdir()}
-    else:
-        arrays = {_array_name(name, table): values for name, values in table.columns.items()}
-    if table.identity is not None:
-        arrays[IDENTITY] = np.array(json.dumps(table.identity))
-    if table.is_graph and table.num_vertices is not None:
-        arrays["n"] = np.array(table.num_vertices)
-    with path.open("wb") as file:  # np.savez would append a suffix to a name
-        np.savez(file, **arrays)
-
-
-def _archived(path: Place) -> dict[str, NDArray[Any]]:
-    """Read all arrays of an archive."""
-    with file_errors(path), path.open("rb") as file:
-        if file.read(2) != b"PK" or not zipfile.is_zipfile(file):
-            raise FileFormatError(f"{path}: is not a .npz file")
-    archived_bytes(path)
-    arrays = {}
-    with (
-        file_errors(path, zipfile.BadZipFile),
-        path.open("rb") as file,
-        np.load(file, allow_pickle=False) as archive,
-    ):
-        for name in archive.files:
-            with file_errors(f"{path}: array {name}", *_ERRORS), without_warnings():
-                arrays[name] = archive[name]
-    return arrays
-
-
-def archived_bytes(path: Place) -> int:
-    """Return the bytes of all arrays, which the archive states; check the headers against them."""
-    with (
-        file_errors(path, zipfile.BadZipFile),
-        path.open("rb") as whole,
-        zipfile.ZipFile(whole) as archive,
-    ):
-        members = archive.infolist()
-        total = sum(member.file_size for member in members)
-        check_decompressed(path, total)
-        if len({member.filename for member in members}) < len(members):
-            raise FileFormatError(f"{path}: two arrays have the same name")
-        for member in members:
-            name = member.filename.removesuffix(".npy")
-            with file_errors(f"{path}: array {name}", *_ERRORS), archive.open(member) as file:
-                shape, dtype = _shape_and_dtype(file)
-                if not 0 <= math.prod(shape) * dtype.itemsize <= member.file_size:
-                    raise ValueError(f"states shape {shape} in {member.file_size:,} bytes")
-    return total
-
-
-# Folders.
-
-
 def read_npy(path: Place) -> EdgeList:
     """Read a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`."""
-    files, stated = _opened_folder(path)
-    columns, (in_u, in_v, *in_weight) = _in_memory(files)
-    needed, signed = [*in_u, *in_v], [each for found in in_weight for each in found]
-    if needed and None not in (*needed, *signed):
-        u, v, weight = columns if in_weight else (*columns, ones(columns[0]))
-        num_vertices = max(needed) if stated is None else stated
-        if num_vertices >= max(needed):
-            return unchecked(u, v, weight, num_vertices, unsigned=not any(signed))
-    # Find the error, or convert the columns.
-    return _graph(path, dict(zip((file.path.stem for file in files), columns, strict=True)), stated)
+    files, stated = _open_folder(path)
+    columns, (u_blocks, v_blocks, *weight_blocks) = _read_checked(files)
+    sizes, signs = [*u_blocks, *v_blocks], [sign for blocks in weight_blocks for sign in blocks]
+    if sizes and None not in (*sizes, *signs):
+        u, v, weight = columns if weight_blocks else (*columns, ones(columns[0]))
+        num_vertices = max(sizes) if stated is None else stated
+        if num_vertices >= max(sizes):
+            return unchecked(u, v, weight, num_vertices, unsigned=not any(signs))
+    # Convert the columns, or raise the error of the first invalid edge.
+    names = (file.path.stem for file in files)
+    return graph_of(path, dict(zip(names, columns, strict=True)), stated)
 
 
-def read_forest_folder(path: Place, _: np.dtype[Any]) -> SavedForest:
+def read_npy_forest(path: Place, _: np.dtype[Any]) -> SavedForest:
     """Read all columns of a folder, and the identity of the graph if there is one."""
     found = (file for file in path.iterdir() if file.suffix == ".npy")
-    files = [_opened(file) for file in sorted(found, key=str)]
-    columns = {file.path.stem: _in_memory([file])[0][0] for file in files}
-    stated = path / f"{IDENTITY}.json"
-    with file_errors(stated, ValueError):
-        return columns, parse_identity(stated.read_bytes() if stated.exists() else None)
+    files = [_open_column(file) for file in sorted(found, key=str)]
+    columns = {file.path.stem: _read_checked([file])[0][0] for file in files}
+    identity = path / f"{IDENTITY}.json"
+    with file_errors(identity, ValueError):
+        return columns, parse_identity(identity.read_bytes() if identity.exists() else None)
 
 
 def npy_source(path: Place) -> EdgeSource:
     """Return a folder of columns (see `read_npy`) as a source, reading only the headers."""
-    columns, num_vertices = _opened_folder(path)
+    columns, num_vertices = _open_folder(path)
     return EdgeSource((NpyColumns(columns, stop=columns[0].length),), num_vertices)
 
 
-def write_folder(path: Path, table: EdgeTable) -> None:
+def write_npy(path: Path, table: EdgeTable) -> None:
     """Write a file for each column, and the number of vertices of a graph."""
-    _write_columns(path, table)
+    write_columns(path, table)
     if table.identity is not None:
         (path / f"{IDENTITY}.json").write_text(json.dumps(table.identity) + "\n")
     if table.is_graph and table.num_vertices is not None:
@@ -172,10 +88,10 @@ def write_folder(path: Path, table: EdgeTable) -> None:
 
 @dataclass(frozen=True)
 class _Column:
-    """A `.npy` file, with its state at the time when its header was read.
+    """A `.npy` file, with its header and its state when the header was read.
 
-    Files are read, never memory-mapped. If a mapped file is truncated, an access ends the process.
-    Also, mapped pages count as memory of the process.
+    The file is not memory-mapped: if a mapped file is truncated, an access ends the process, and
+    mapped pages count as memory of the process.
     """
 
     path: Place
@@ -185,11 +101,11 @@ class _Column:
     state: FileState
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Read values `start` to `stop` - 1 into memory that the next block can reuse."""
-        (values,) = self.reading(start, [empty(stop - start, self.dtype)])
+        """Read values `start` to `stop` - 1 into memory of the pool."""
+        (values,) = self.fill(start, [empty(stop - start, self.dtype)])
         return values
 
-    def reading(self, start: int, parts: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    def fill(self, start: int, blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
         """Read consecutive values from `start` on into arrays; yield each array when it is full."""
         # A scan reads many blocks, so each takes few system calls. The state is compared only after
         # the read: a file that changed before the read still differs then.
@@ -201,7 +117,7 @@ class _Column:
                 raise FileFormatError(message)
             file.seek(len(self.header) + start * self.dtype.itemsize)
             rest = memoryview(b"")
-            for values in parts:
+            for values in blocks:
                 rest = values.view(np.uint8).data
                 while rest and (done := file.readinto(rest)):
                     rest = rest[done:]
@@ -212,45 +128,52 @@ class _Column:
             if rest:
                 raise FileFormatError(f"{self.path}: ends before edge {start + len(values)}")
 
-    def summary(self, values: NDArray[Any]) -> Any:
+    def check(self, values: NDArray[Any]) -> int | bool | None:
         """Return the number of vertices that ids need, or whether a weight has its sign bit set.
 
-        None if a value is invalid, or the column must be converted.
+        Return None if a value is invalid or must be converted.
         """
-        dtype = values.dtype
-        if not dtype.isnative or dtype.itemsize > 8:
+        if not values.dtype.isnative or values.dtype.itemsize > 8:
             return None
-        if self.path.stem not in ("u", "v"):
-            least = values.min()
-            if np.isnan(least):
-                return None
-            if least or dtype.kind != "f":
-                return bool(least < 0)
-            return bool(np.signbit(values).any())  # the zero may be negative
-        # A negative id, viewed as unsigned, exceeds every valid id.
-        largest = int(values.view(f"u{dtype.itemsize}").max())
-        return None if largest > min(np.iinfo(dtype).max, LARGEST_ID) else largest + 1
+        return _num_ids(values) if self.path.stem in ("u", "v") else _has_sign(values)
 
 
-def _in_memory(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[Any]]]:
-    """Read columns of one length; return their values, and summaries of the blocks of each.
+def _num_ids(ids: NDArray[Any]) -> int | None:
+    """Return the largest id plus one; None if an id is invalid."""
+    # A negative id, viewed as unsigned, exceeds every valid id.
+    largest = int(ids.view(f"u{ids.itemsize}").max())
+    return None if largest > min(np.iinfo(ids.dtype).max, LARGEST_ID) else largest + 1
 
-    Each thread reads a share of every column, and summarises blocks while they are in the cache.
+
+def _has_sign(weights: NDArray[Any]) -> bool | None:
+    """Return whether a weight has its sign bit set; None if a weight is NaN."""
+    least = weights.min()
+    if np.isnan(least):
+        return None
+    if least or weights.dtype.kind != "f":
+        return bool(least < 0)
+    return bool(np.signbit(weights).any())  # the zero may be negative
+
+
+def _read_checked(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[Any]]]:
+    """Read columns of one length; return their values, and for each the checks of its blocks.
+
+    Each thread reads a share of every column, and checks a block while it is in the cache.
     """
     columns = [empty(file.length, file.dtype) for file in files]
-    summaries: list[list[Any]] = [[] for _ in files]
+    checks: list[list[Any]] = [[] for _ in files]
 
     def read(start: int, stop: int) -> None:
-        for file, values, summary in zip(files, columns, summaries, strict=True):
-            cuts = [*range(start, stop, _CACHED // file.dtype.itemsize), stop]
+        for file, values, checks_of_blocks in zip(files, columns, checks, strict=True):
+            cuts = [*range(start, stop, _BLOCK_BYTES // file.dtype.itemsize), stop]
             blocks = [values[low:high] for low, high in itertools.pairwise(cuts)]
-            for block in file.reading(start, blocks):
-                summary.append(file.summary(block))
+            for block in file.fill(start, blocks):
+                checks_of_blocks.append(file.check(block))
 
     in_shares(read, files[0].length)
     for values in columns:
         values.flags.writeable = False
-    return columns, summaries
+    return columns, checks
 
 
 @dataclass(frozen=True)
@@ -285,11 +208,11 @@ class NpyColumns(Range):
         return u, v, weight[0] if weight else None
 
 
-def _opened(path: Place) -> _Column:
+def _open_column(path: Place) -> _Column:
     """Read the header of a column, and check that the file holds the numbers that it states."""
     state = FileState.of(path)
-    with file_errors(path, *_ERRORS), path.open("rb") as file:
-        shape, dtype = _shape_and_dtype(file)
+    with file_errors(path, *ARRAY_ERRORS), path.open("rb") as file:
+        shape, dtype = read_header(file)
         size = file.tell()
         file.seek(0)
         header = file.read(size)
@@ -307,11 +230,11 @@ def _opened(path: Place) -> _Column:
     return _Column(path, dtype, length, header, state)
 
 
-def _opened_folder(path: Place) -> tuple[tuple[_Column, ...], int | None]:
+def _open_folder(path: Place) -> tuple[tuple[_Column, ...], int | None]:
     """Read the headers of the columns u, v and maybe weight, and the number in `n.txt`, if any."""
     with file_errors(path):
         files = {file.stem: file for file in path.iterdir() if file.suffix == ".npy"}
-    columns = tuple(_opened(files[name]) for name in _column_names(path, files))
+    columns = tuple(_open_column(files[name]) for name in _column_names(path, files))
     lengths = {column.path.name: column.length for column in columns}
     if len(set(lengths.values())) > 1:
         raise FileFormatError(f"{path}: columns differ in length: {lengths}")
@@ -325,12 +248,13 @@ def _opened_folder(path: Place) -> tuple[tuple[_Column, ...], int | None]:
     return columns, int(text)
 
 
-def _write_columns(folder: Path, table: EdgeTable) -> None:
+def write_columns(folder: Path, table: EdgeTable) -> None:
+    """Write a file for each column to a new folder."""
     folder.mkdir()
     with ExitStack() as stack:
         files = {}
         for name, dtype in table.dtypes.items():
-            path = folder / f"{_array_name(name, table)}.npy"
+            path = folder / f"{array_name(name, table)}.npy"
             files[name] = stack.enter_context(path.open("wb"))
             descr = np.lib.format.dtype_to_descr(dtype)
             header = {"descr": descr, "fortran_order": False, "shape": (table.num_edges,)}
@@ -340,22 +264,20 @@ def _write_columns(folder: Path, table: EdgeTable) -> None:
                 files[name].write(np.ascontiguousarray(values).data)
 
 
-# Archives and folders.
-
-
-def _shape_and_dtype(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Read the header of an array, up to its values."""
+def read_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Read the header of an array, up to its values; return the shape and the dtype."""
     with without_warnings():
         magic = file.read(8)
         if magic[:6] != np.lib.format.MAGIC_PREFIX:
             raise ValueError("is not in the .npy format")
-        if (version := tuple(magic[6:])) not in _HEADERS:
+        if (version := tuple(magic[6:])) not in _HEADER_READERS:
             raise ValueError(f"version {version} of the format is not supported")
-        shape, _, dtype = _HEADERS[version](file)
+        shape, _, dtype = _HEADER_READERS[version](file)
     return shape, dtype
 
 
-def _graph(path: Place, columns: NamedColumns, num_vertices: int | None) -> EdgeList:
+def graph_of(path: Place, columns: NamedColumns, num_vertices: int | None) -> EdgeList:
+    """Return the graph of the arrays of a folder or an archive."""
     used = [columns[name] for name in _column_names(path, columns)]
     with file_errors(path, GraphError):
         return EdgeList(*used, num_vertices=num_vertices)
@@ -364,8 +286,8 @@ def _graph(path: Place, columns: NamedColumns, num_vertices: int | None) -> Edge
 def _column_names(path: Place, found: Iterable[str]) -> list[str]:
     """Return the names of the columns of a graph. A saved forest is also a graph."""
     names = set(found)
-    weights = [name for name in _WEIGHTS if name in names]
-    # Otherwise a graph whose weights are misspelt would be taken as unweighted.
+    weights = [name for name in _WEIGHT_NAMES if name in names]
+    # Refuse other names: if that of the weights is misspelt, the graph would seem unweighted.
     others = names - {"edge_id", IDENTITY, "u", "v", *weights}
     if not {"u", "v"} <= names or others or len(weights) > 1:
         shown = ", ".join(sorted(names)) or "nothing"
@@ -375,25 +297,16 @@ def _column_names(path: Place, found: Iterable[str]) -> list[str]:
     return ["u", "v", *weights]
 
 
-def _array_name(column: str, table: EdgeTable) -> str:
+def array_name(column: str, table: EdgeTable) -> str:
     """Return the name of a column's array: the weights of a graph are called `w`."""
     return "w" if column == "weight" and table.is_graph else column
 
 
-ARCHIVE = Format(
-    "npz",
-    (".npz",),
-    read_npz,
-    size=archived_bytes,
-    write=write_npz,
-    read_forest=read_archived_forest,
-    begins=lambda line: line.startswith(b"PK\x03\x04"),
-)
-FOLDER = Format(
+FORMAT = Format(
     "npy",
     read=read_npy,
     stream=npy_source,
-    write=write_folder,
-    read_forest=read_forest_folder,
+    write=write_npy,
+    read_forest=read_npy_forest,
     is_folder=True,
 )

@@ -33,20 +33,16 @@ from ..source import EdgeSource
 from .edge_table import EdgeTable
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
-_GROUP_EDGES = 2**20
+_ROW_GROUP_EDGES = 2**20
 
 
 def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
     """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
     with _opened(path) as file:
-        schema = keyed_schema(file.schema_arrow, keys)
-        names = choose_columns(schema.names, weight)
-        columns = [
-            np.empty(file.metadata.num_rows, arrow_dtype(name, schema.field(name).type))
-            for name in names.present
-        ]
+        _, dtypes = _graph_columns(file, weight, keys)
+        columns = [np.empty(file.metadata.num_rows, dtype) for dtype in dtypes.values()]
         start = 0
-        for group in row_groups(path, weight, keys=keys):  # in place: concatenation needs twice
+        for group in row_groups(path, weight, keys=keys):  # concatenation would double the memory
             stop = start + len(group[0])
             for column, values in zip(columns, group, strict=False):
                 column[start:stop] = values
@@ -71,7 +67,7 @@ def row_groups(
 
 
 def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
-    """Yield the columns, and a table of them for each row group."""
+    """Yield for each row group the chosen columns, and a table of them."""
     with _opened(path) as file:
         yield from _read(file, choose, range(file.num_row_groups), keys)
 
@@ -90,21 +86,28 @@ def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> E
     """Return a Parquet file as a source, reading only its footer."""
     state = FileState.of(path)
     with unchanged(path, state), _opened(path) as file:
-        schema = keyed_schema(file.schema_arrow, keys)
-        names = choose_columns(schema.names, weight)
-        dtypes = {name: arrow_dtype(name, schema.field(name).type) for name in names.present}
-        ranges, stated = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
+        names, dtypes = _graph_columns(file, weight, keys)
+        ranges, num_vertices = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
     segments = (
         RowGroup(path, state, group, names, start, stop - start, keys, stop=stop - start)
         for group, (start, stop) in enumerate(ranges)
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
-    return EdgeSource(tuple(segments), stated, weight_dtype=weight_dtype)
+    return EdgeSource(tuple(segments), num_vertices, weight_dtype=weight_dtype)
+
+
+def _graph_columns(
+    file: Any, weight: Weight, keys: Keys
+) -> tuple[ColumnNames, dict[str, np.dtype[Any]]]:
+    """Return the columns of the graph in a file, and their dtypes by name."""
+    schema = keyed_schema(file.schema_arrow, keys)
+    names = choose_columns(schema.names, weight)
+    return names, {name: arrow_dtype(name, schema.field(name).type) for name in names.present}
 
 
 @dataclass(frozen=True)
 class RowGroup(Range):
-    """Rows of one row group of a file, which can only be read as a whole."""
+    """A range of the rows of one row group, which is always read as a whole."""
 
     path: Place
     state: FileState
@@ -117,7 +120,7 @@ class RowGroup(Range):
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that any read loads: all of the row group."""
+        """Number of edges that each read loads: all of the row group."""
         return self.num_rows
 
     @property
@@ -174,7 +177,7 @@ def read_parquet_forest(path: Place, _: np.dtype[Any], name_type: Any = None) ->
 
 
 def write_parquet(path: Path, table: EdgeTable) -> None:
-    """Write columns in their dtypes, and the number of vertices to the metadata."""
+    """Write columns, and in the metadata the number of vertices and the identity of a graph."""
     stated = {NUM_VERTICES: table.num_vertices, IDENTITY: table.identity}
     metadata = {name: json.dumps(value) for name, value in stated.items() if value is not None}
     fields = [
@@ -184,8 +187,8 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
     schema = pa.schema(fields, metadata)
     # No dictionaries: for ids and weights they save no space, and take twice as long to read.
     with parquet.ParquetWriter(path, schema, use_dictionary=False) as file:
-        for columns in table.blocks(_GROUP_EDGES):
-            file.write_table(pa.table(columns, schema), _GROUP_EDGES)
+        for columns in table.blocks(_ROW_GROUP_EDGES):
+            file.write_table(pa.table(columns, schema), _ROW_GROUP_EDGES)
 
 
 FORMAT = Format(

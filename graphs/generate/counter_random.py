@@ -16,7 +16,7 @@ Words = NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _ODD = (_GOLDEN, 0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x2545F4914F6CDD1D)
-_BLOCK = 2**11  # numbers that a block of a sample keeps: few, so that short ranges are cheap
+_KEPT_PER_BLOCK = 2**11  # numbers that a block of a sample keeps: few, so short ranges are cheap
 
 
 @functools.lru_cache(maxsize=1024)
@@ -85,8 +85,8 @@ def _rounds(values: Words, bits: int, key: Words) -> Words:
 def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
     """Choose `kept` of the numbers 0 to `total` - 1 at random; return those with the given ranks.
 
-    The range is divided into blocks. Each block keeps its rounded share of numbers, in random
-    order. Ranks are numbered through all blocks.
+    The numbers are divided into blocks. Each block keeps its rounded share of numbers, in random
+    order. A rank counts the kept numbers through all blocks.
     """
     blocks, dropped = _num_blocks(kept), total - kept
     block = _block_of(ranks, kept, blocks)
@@ -99,7 +99,7 @@ def sample(ranks: Words, kept: int, total: int, key: int) -> Words:
 
 
 def sorted_sample(start: int, stop: int, kept: int, total: int, key: int) -> Words:
-    """Return the numbers of rank `start` to `stop` - 1, in ascending order, of a `sample`."""
+    """Return the numbers at positions `start` to `stop` - 1 of a `sample` in ascending order."""
     blocks = _num_blocks(kept)
     ends = _block_of(np.array([start, stop - 1], dtype=np.uint64), kept, blocks)
     low, high = _start_of(ends + np.array([0, 1], dtype=np.uint64), kept, blocks).tolist()
@@ -108,7 +108,7 @@ def sorted_sample(start: int, stop: int, kept: int, total: int, key: int) -> Wor
 
 
 def _num_blocks(kept: int) -> int:
-    return min(max(kept // _BLOCK, 1), 2**32)
+    return min(max(kept // _KEPT_PER_BLOCK, 1), 2**32)
 
 
 def _start_of(block: Words, total: int, blocks: int) -> Words:
@@ -118,6 +118,7 @@ def _start_of(block: Words, total: int, blocks: int) -> Words:
 
 
 def _block_of(ranks: Words, total: int, blocks: int) -> Words:
+    """Return the block of each of `total` numbers, by its rank."""
     block: Words = (ranks * (blocks / total)).astype(np.uint64)
     block -= _start_of(block, total, blocks) > ranks  # rounding is off by at most one
     block += _start_of(block + 1, total, blocks) <= ranks

@@ -1,7 +1,7 @@
 """Families of generated graphs: each function defines the ends of edge i.
 
-All families also accept the options of `Generated`, by name. They raise OptionError if a parameter
-is out of range.
+All families also accept the options of `Generated`, by name. They raise an OptionError if a
+parameter is out of range.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from ...errors import OptionError
 from .counter_random import Words, draw, draw_below, sample, stream_key
-from .generated import LARGEST, Generated, integer, shuffled
+from .generated import LARGEST_SIZE, Generated, checked_integer, shuffled
 
-Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]  # their number, and their ends
+#: A number of pairs, and a function from the numbers of pairs to their ends.
+Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]
 
 
 def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Generated:
@@ -28,7 +29,7 @@ def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Gen
 
     Source: Bader and Madduri, "GTgraph: A suite of synthetic graph generators", 2006.
     """
-    vertices = integer("vertices", vertices, 1 if loops else 2, LARGEST)
+    vertices = checked_integer("vertices", vertices, 1 if loops else 2, LARGEST_SIZE)
 
     def ends(numbers: Words, seed: int) -> tuple[Words, Words]:
         u = draw_below(numbers, vertices, stream_key(seed, "u"))
@@ -56,8 +57,8 @@ def rmat(
 
     Source: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining", SDM 2004.
     """
-    scale = integer("scale", scale, 0, 62)
-    edges_per_vertex = integer("edges_per_vertex", edges_per_vertex, 0, LARGEST)
+    scale = checked_integer("scale", scale, 0, 62)
+    edges_per_vertex = checked_integer("edges_per_vertex", edges_per_vertex, 0, LARGEST_SIZE)
     are_numbers = all(isinstance(p, Real) for p in (a, b, c))
     if not (are_numbers and min(a, b, c) >= 0 and a + b + c <= 1 + 1e-9):
         message = f"a, b and c must be probabilities with a sum of at most 1, not {a}, {b}, {c}"
@@ -82,17 +83,17 @@ def rmat(
 
 def grid(rows: int, columns: int, **options: Any) -> Generated:
     """Grid: vertices, numbered row by row, are joined to their right and lower neighbours."""
-    rows = integer("rows", rows, 1, LARGEST)
-    columns = integer("columns", columns, 1, LARGEST)
+    rows = checked_integer("rows", rows, 1, LARGEST_SIZE)
+    columns = checked_integer("columns", columns, 1, LARGEST_SIZE)
     row_edges = 2 * columns - 1  # in the order right, down, right, down, ..., down
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         row = numbers // row_edges
-        place = numbers - row * row_edges
+        rank = numbers - row * row_edges
         is_last = row == rows - 1  # the last row has only edges to the right
-        down = ~is_last & ((place % 2 == 1) | (place == row_edges - 1))
-        u = row * columns + np.where(is_last, place, place // 2)
-        return u, u + np.where(down, np.uint64(columns), np.uint64(1))
+        is_down = ~is_last & ((rank % 2 == 1) | (rank == row_edges - 1))
+        u = row * columns + np.where(is_last, rank, rank // 2)
+        return u, u + np.where(is_down, np.uint64(columns), np.uint64(1))
 
     return Generated(rows * columns, 2 * rows * columns - rows - columns, ends, **options)
 
@@ -102,8 +103,8 @@ def caveman(cliques: int, size: int, **options: Any) -> Generated:
 
     Source: Watts, "Networks, dynamics, and the small-world phenomenon", AJS 105, 1999.
     """
-    cliques = integer("cliques", cliques, 1, LARGEST)
-    size = integer("size", size, 1, 2**31)
+    cliques = checked_integer("cliques", cliques, 1, LARGEST_SIZE)
+    size = checked_integer("size", size, 1, 2**31)
     pairs = size * (size - 1) // 2
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
@@ -118,20 +119,20 @@ def caveman(cliques: int, size: int, **options: Any) -> Generated:
 def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
     """Ring of cliques, the connected caveman graph.
 
-    The first edge of each clique is redirected to the last vertex of the clique before it.
+    The first edge of each clique leads to the last vertex of the clique before it instead.
 
     Source: as `caveman`.
     """
-    cliques = integer("cliques", cliques, 2, LARGEST)
-    size = integer("size", size, 3, 2**31)
-    apart = caveman(cliques, size, **options)
-    vertices, pairs = apart.num_vertices, apart.family_edges // cliques
+    cliques = checked_integer("cliques", cliques, 2, LARGEST_SIZE)
+    size = checked_integer("size", size, 3, 2**31)
+    disjoint = caveman(cliques, size, **options)
+    vertices, pairs = disjoint.num_vertices, disjoint.family_edges // cliques
 
     def ends(numbers: Words, seed: int) -> tuple[Words, Words]:
-        u, v = apart.ends(numbers, seed)
+        u, v = disjoint.ends(numbers, seed)
         return u, np.where(numbers % pairs == 0, (u + (vertices - 1)) % vertices, v)
 
-    return Generated(apart.num_vertices, apart.family_edges, ends, **options)
+    return Generated(vertices, disjoint.family_edges, ends, **options)
 
 
 def circulant(vertices: int, degree: int, **options: Any) -> Generated:
@@ -139,8 +140,8 @@ def circulant(vertices: int, degree: int, **options: Any) -> Generated:
 
     `degree` has the meaning of Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm".
     """
-    degree = integer("degree", degree, 0, LARGEST)
-    vertices = integer("vertices", vertices, 2 * degree + 1, LARGEST)
+    degree = checked_integer("degree", degree, 0, LARGEST_SIZE)
+    vertices = checked_integer("vertices", vertices, 2 * degree + 1, LARGEST_SIZE)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         u = numbers // max(degree, 1)
@@ -152,7 +153,7 @@ def circulant(vertices: int, degree: int, **options: Any) -> Generated:
 
 def hypercube(dimension: int, **options: Any) -> Generated:
     """Hypercube: 2^dimension vertices, joined if their numbers differ in one bit."""
-    dimension = integer("dimension", dimension, 0, 57)
+    dimension = checked_integer("dimension", dimension, 0, 57)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         others = numbers // max(dimension, 1)  # the bits in which both ends agree
@@ -165,13 +166,13 @@ def hypercube(dimension: int, **options: Any) -> Generated:
 
 def chain(vertices: int, **options: Any) -> Generated:
     """Chain: each vertex is joined to the next."""
-    vertices = integer("vertices", vertices, 1, LARGEST)
+    vertices = checked_integer("vertices", vertices, 1, LARGEST_SIZE)
     return Generated(vertices, vertices - 1, lambda numbers, _: (numbers, numbers + 1), **options)
 
 
 def star(vertices: int, **options: Any) -> Generated:
     """Star: vertex 0 is joined to every other."""
-    vertices = integer("vertices", vertices, 1, LARGEST)
+    vertices = checked_integer("vertices", vertices, 1, LARGEST_SIZE)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         return np.zeros_like(numbers), numbers + 1
@@ -181,7 +182,7 @@ def star(vertices: int, **options: Any) -> Generated:
 
 def complete(vertices: int, **options: Any) -> Generated:
     """Complete graph; with `keep` less than 1, the random graph G(n, m) of Erdos and Renyi."""
-    vertices = integer("vertices", vertices, 1, 2**31)
+    vertices = checked_integer("vertices", vertices, 1, 2**31)
     pairs = vertices * (vertices - 1) // 2
     return Generated(vertices, pairs, lambda numbers, _: _pairs(numbers, vertices), **options)
 
@@ -208,44 +209,55 @@ def ssca2(
 
     Source: "HPCS Scalable Synthetic Compact Applications #2, Graph Analysis", version 1.1, 2006.
     """
-    scale = integer("scale", scale, 0, 40)
+    scale = checked_integer("scale", scale, 0, 40)
     vertices = 2**scale
     # A clique has at most half of the vertices, so no distance leads around the ring into it.
     limit = max_clique_size or int(2 ** (scale / 3))
-    limit = integer("max_clique_size", limit, 1, max(vertices // 2, 1))
-    max_parallel = integer("max_parallel", max_parallel, 1, 2**20)
-    seed = integer("seed", options.get("seed", 0), 0, 2**64 - 1)
+    limit = checked_integer("max_clique_size", limit, 1, max(vertices // 2, 1))
+    max_parallel = checked_integer("max_parallel", max_parallel, 1, 2**20)
+    seed = checked_integer("seed", options.get("seed", 0), 0, 2**64 - 1)
     if not 0 <= interclique <= 1:
         raise OptionError(f"interclique must be between 0 and 1, not {interclique!r}")
     cliques = _clique_starts(vertices, limit, stream_key(seed, "cliques"))
-    kinds = [_pairs_inside(cliques)]
+    groups = [_pairs_in_cliques(cliques)]
     for distance in (2**level for level in range(scale)):
         share = Fraction(float(interclique)) / distance
         key = stream_key(seed, f"distance {distance}")
-        kinds.append(_pairs_between(cliques, distance, share, key))
-    pairs = sum(count for count, _ in kinds)
-    kind_starts = _starts([count for count, _ in kinds])
+        groups.append(_pairs_between_cliques(cliques, distance, share, key))
+    pairs = sum(count for count, _ in groups)
+    group_starts = _starts([count for count, _ in groups])
     # In a random order of the pairs, a prefix has a second edge, a shorter one a third edge, etc.
     copy_starts = _starts([pairs * n // max_parallel for n in range(max_parallel, 0, -1)])
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
-        copy, pair = _place(copy_starts, numbers)
-        again = copy > 0
-        pair[again] = shuffled(pair[again], pairs, stream_key(seed, "parallel"))
-        kind, rank = _place(kind_starts, pair)
+        copy, pair = _locate(copy_starts, numbers)
+        is_parallel = copy > 0
+        pair[is_parallel] = shuffled(pair[is_parallel], pairs, stream_key(seed, "parallel"))
+        group, rank = _locate(group_starts, pair)
         u, v = np.empty_like(pair), np.empty_like(pair)
-        for which in np.unique(kind):
-            here = kind == which
-            u[here], v[here] = kinds[which][1](rank[here])
+        for number in np.unique(group):
+            is_member = group == number
+            u[is_member], v[is_member] = groups[number][1](rank[is_member])
         return u, v
 
     return Generated(vertices, int(copy_starts[-1]), ends, **options)
 
 
-_CAVES = caveman, connected_caveman
-_ALL = random, rmat, grid, *_CAVES, circulant, hypercube, chain, star, complete, ssca2
+_FAMILIES = (
+    random,
+    rmat,
+    grid,
+    caveman,
+    connected_caveman,
+    circulant,
+    hypercube,
+    chain,
+    star,
+    complete,
+    ssca2,
+)
 FAMILIES: Mapping[str, Callable[..., Generated]] = {
-    family.__name__.replace("_", "-"): family for family in _ALL
+    family.__name__.replace("_", "-"): family for family in _FAMILIES
 }
 
 
@@ -260,20 +272,20 @@ def _clique_starts(vertices: int, limit: int, key: int) -> Words:
         count *= 2
 
 
-def _pairs_inside(cliques: Words) -> Pairs:
-    """Return all pairs of vertices in the same clique."""
+def _pairs_in_cliques(cliques: Words) -> Pairs:
+    """Return all pairs of two vertices of the same clique."""
     sizes = np.diff(cliques)
     starts = _starts(sizes * (sizes - 1) // 2)
 
     def ends(numbers: Words) -> tuple[Words, Words]:
-        clique, within = _place(starts, numbers)
-        u, v = _pairs(within, sizes[clique])
+        clique, rank = _locate(starts, numbers)
+        u, v = _pairs(rank, sizes[clique])
         return u + cliques[clique], v + cliques[clique]
 
     return int(starts[-1]), ends
 
 
-def _pairs_between(cliques: Words, distance: int, share: Fraction, key: int) -> Pairs:
+def _pairs_between_cliques(cliques: Words, distance: int, share: Fraction, key: int) -> Pairs:
     """Return a random fraction of the pairs at a distance in the ring that join two cliques."""
     sizes = np.diff(cliques)
     # For the last `distance` vertices of a clique, the neighbour is in another clique.
@@ -283,8 +295,8 @@ def _pairs_between(cliques: Words, distance: int, share: Fraction, key: int) -> 
 
     def ends(numbers: Words) -> tuple[Words, Words]:
         chosen = sample(numbers, kept, total, key)
-        after = _place(starts, chosen)[0] + 1
-        u = cliques[after] - (starts[after] - chosen)
+        next_clique = _locate(starts, chosen)[0] + 1
+        u = cliques[next_clique] - (starts[next_clique] - chosen)
         return u, (u + distance) % vertices
 
     return kept, ends
@@ -295,7 +307,7 @@ def _starts(lengths: Words | list[int]) -> Words:
     return np.cumsum(np.append(np.uint64(0), np.array(lengths, dtype=np.uint64)), dtype=np.uint64)
 
 
-def _place(starts: Words, numbers: Words) -> tuple[NDArray[np.intp], Words]:
+def _locate(starts: Words, numbers: Words) -> tuple[NDArray[np.intp], Words]:
     """Return for each number the range that contains it, and its offset in this range."""
     which = np.searchsorted(starts, numbers, side="right") - 1
     return which, numbers - starts[which]
@@ -303,7 +315,7 @@ def _place(starts: Words, numbers: Words) -> tuple[NDArray[np.intp], Words]:
 
 def _pairs(numbers: Words, size: int | Words) -> tuple[Words, Words]:
     """Return the pairs u < v < `size` with these numbers in lexicographic order."""
-    # Counted from the last pair, rows have lengths 1, 2, 3, ...: row r starts at r (r + 1) / 2.
+    # From the last pair backwards, rows have lengths 1, 2, 3, ...: row r starts at r (r + 1) / 2.
     back = (size * (size - 1) // 2 - 1) - numbers
     row = ((np.sqrt(8.0 * back + 1.0) - 1.0) / 2.0).astype(np.uint64)
     row -= row * (row + 1) // 2 > back  # rounding of the square root is off by at most one

@@ -1,7 +1,7 @@
 """Generated graphs: each edge is a pure function of its number and the seed.
 
-`families` defines the ends of the edges. This module has the parts that all families share: it
-drops edges, shuffles edges and vertices, and draws weights.
+`families` defines the ends of the edges. This module does the rest for all families: it drops
+edges, shuffles edges and vertices, and draws weights.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from .counter_random import Words, draw, draw_below, permute, sample, sorted_sam
 
 Ends = Callable[[Words, int], tuple[Words, Words]]
 
-LARGEST = 2**62  # upper bound on the vertices and edges of a family
+LARGEST_SIZE = 2**62  # upper bound on the vertices and edges of a family
+#: Dtypes of integer weights by their name in the option `weights`; the first that fits is used.
 _INTEGERS = {"int": ("int32", "int64")} | {
     f"{sign}int{bits}": (f"{sign}int{bits}",) for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-_TILE = 2**14  # edges to compute at once: few, so that temporary arrays fit in the cache
+_BLOCK_EDGES = 2**14  # edges to compute at once: few, so that temporary arrays fit in the cache
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,7 @@ class Generated:
     num_vertices: int
     #: Number of edges of the family, before edges are dropped.
     family_edges: int
-    #: Takes edge numbers (a uint64 array, less than `family_edges`) and the seed; returns the two
-    #: ends.
+    #: Takes edge numbers (uint64, less than `family_edges`) and the seed; returns u and v.
     ends: Ends
     #: "float32" or "float64", uniform in [0, 1), or an integer dtype and an inclusive range, such
     #: as "uint8:0:255". "int:LOW:HIGH" is int32 if the range fits, otherwise int64.
@@ -48,17 +48,17 @@ class Generated:
     #: Fraction of the edges to keep, rounded to a number of edges. These edges are chosen at random
     #: and keep their order.
     keep: float = 1.0
-    #: Whether to number the vertices, and to list the edges, in random order. The choice of edges
-    #: and their weights remain the same.
+    #: Whether to renumber the vertices at random. Edges and weights stay the same.
     shuffle_vertices: bool = False
+    #: Whether to list the edges in random order. The set of edges and weights stays the same.
     shuffle_edges: bool = False
     #: 0 to 2^64 - 1.
     seed: int = 0
 
     def __post_init__(self) -> None:
-        integer("seed", self.seed, 0, 2**64 - 1)
-        integer("number of vertices", self.num_vertices, 0, LARGEST)
-        integer("number of edges", self.family_edges, 0, LARGEST)
+        checked_integer("seed", self.seed, 0, 2**64 - 1)
+        checked_integer("number of vertices", self.num_vertices, 0, LARGEST_SIZE)
+        checked_integer("number of edges", self.family_edges, 0, LARGEST_SIZE)
         _weight_range(self.weights)
         if not isinstance(self.keep, Real) or not 0 <= self.keep <= 1:
             raise OptionError(f"keep must be between 0 and 1, not {self.keep!r}")
@@ -76,11 +76,11 @@ class Generated:
 
     def edges(self, start: int, stop: int) -> tuple[NDArray[Any], ...]:
         """Compute u, v and weight of edges `start` to `stop` - 1, in the given `dtypes`."""
-        integer("stop", stop, 0, self.num_edges)
-        integer("start", start, 0, stop)
+        checked_integer("stop", stop, 0, self.num_edges)
+        checked_integer("start", start, 0, stop)
         u, v, weight = (np.empty(stop - start, dtype) for dtype in self.dtypes.values())
-        for first in range(start, stop, _TILE):
-            numbers = self._numbers(first, min(first + _TILE, stop))
+        for first in range(start, stop, _BLOCK_EDGES):
+            numbers = self._numbers(first, min(first + _BLOCK_EDGES, stop))
             here = slice(first - start, first - start + len(numbers))
             ends: Iterable[Words] = self.ends(numbers, self.seed)
             if self.shuffle_vertices:
@@ -92,7 +92,7 @@ class Generated:
 
     def blocks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
         """Compute all edges in order, in blocks of `size` edges; the last may be smaller."""
-        integer("size", size, 1, LARGEST)
+        checked_integer("size", size, 1, LARGEST_SIZE)
         for start in range(0, self.num_edges, size):
             yield self.edges(start, min(start + size, self.num_edges))
 
@@ -101,6 +101,7 @@ class Generated:
         return EdgeTable(self.dtypes, self.num_edges, self.num_vertices, self.blocks)
 
     def _numbers(self, start: int, stop: int) -> Words:
+        """Return the numbers in the family of edges `start` to `stop` - 1."""
         kept, key = self.num_edges, stream_key(self.seed, "keep")
         if not self.shuffle_edges and kept < self.family_edges:
             return sorted_sample(start, stop, kept, self.family_edges, key)
@@ -110,7 +111,7 @@ class Generated:
         return sample(ranks, kept, self.family_edges, key) if kept < self.family_edges else ranks
 
     def _weights_of(self, numbers: Words) -> NDArray[Any]:
-        """Return weights, which depend only on the numbers in the family and the seed."""
+        """Return the weights of edges of the family, which depend only on number and seed."""
         dtype, low, high = _weight_range(self.weights)
         key = stream_key(self.seed, "weights")
         if dtype == np.float32:
@@ -122,8 +123,8 @@ class Generated:
         return words.view(np.int64) if dtype.kind == "i" else words
 
 
-def integer(name: str, value: int, low: int, high: int) -> int:
-    """Return an integer of Python or NumPy from `low` to `high`, as a Python int."""
+def checked_integer(name: str, value: int, low: int, high: int) -> int:
+    """Return an integer of Python or NumPy as an int; raise unless it is from `low` to `high`."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -1,9 +1,9 @@
 """Grids: images and volumes as graphs whose edges are computed block by block.
 
-Vertices are the pixels or voxels in the order of the array (C order). A *plane* is what one index
-of the first axis selects: a row of an image, a slice of a volume. Edges are numbered plane by
-plane, those of a plane direction by direction, and those of one direction by their first end. No
-edge is stored, so a block of them costs a few additions and differences.
+Vertices are the pixels or voxels in the order of the array (C order). A *plane* is the part of the
+array at one index of the first axis: a row of an image, a slice of a volume. Edges are in the order
+of the plane of their first end, then of their direction, then of their first end. No edge is
+stored: a block of edges costs a few additions and differences.
 """
 
 from __future__ import annotations
@@ -24,11 +24,21 @@ from ..edge_list import Columns
 from ..file_checks import digest
 from ..segments import Range, Read, rows_of
 from ..source import EdgeSource, check_dtype
-from .tiles import Box, Tile, divide, ends, most_left, moved, slices, table
+from .tiles import (
+    Box,
+    Tile,
+    bound_edges_after_tiles,
+    box_slices,
+    end_slices,
+    relative_box,
+    table_extents,
+    tile_boxes,
+)
 
 Weight = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
-#: The number of neighbors of an inner vertex, by the number of axes: the most steps to one of them.
+#: For each number of axes: the numbers of neighbors that an inner vertex may have, each with the
+#: number of axes along which a neighbor may differ.
 _STEPS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}
 
 
@@ -93,8 +103,8 @@ def grid(
         and np.count_nonzero(offset) <= steps[connectivity]
         and all(size > abs(move) for size, move in zip(shape, offset, strict=True))
     )
-    whole = GridSegment(array, shape, offsets, weight or difference, stop=0)
-    return EdgeSource((replace(whole, stop=whole.end),), math.prod(shape))
+    empty = GridSegment(array, shape, offsets, weight or difference, stop=0)
+    return EdgeSource((replace(empty, stop=empty.num_grid_edges),), math.prod(shape))
 
 
 def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
@@ -114,16 +124,16 @@ def difference(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class GridSegment(Range):
-    """Edges of a grid."""
+    """A range of the edges of a grid."""
 
-    #: The planes that the edges touch; channels are the last axis.
+    #: The planes of the ends of the edges; channels are the last axis.
     values: NDArray[Any]
-    #: Of the whole grid, without channels.
+    #: The shape of the whole grid, without channels.
     shape: tuple[int, ...]
-    #: The steps from the first end of an edge to the second, one for each direction that has edges.
+    #: The difference of both ends of an edge along each axis, for each direction that has edges.
     offsets: tuple[tuple[int, ...], ...]
     weight: Weight
-    #: The plane that `values` starts with.
+    #: The first plane of `values`.
     first_plane: int = 0
 
     @property
@@ -133,86 +143,89 @@ class GridSegment(Range):
 
     @cached_property
     def directions(self) -> tuple[_Direction, ...]:
-        """The directions, with the edges of a plane in each."""
+        """The edges of a plane in each direction."""
         return tuple(_Direction.of(offset, self.shape[1:]) for offset in self.offsets)
 
     @property
-    def per_plane(self) -> int:
-        """Number of edges of each plane but the last."""
-        return sum(direction.count for direction in self.directions)
+    def edges_per_plane(self) -> int:
+        """Number of edges of each plane except the last."""
+        return sum(direction.num_edges for direction in self.directions)
 
     @property
-    def end(self) -> int:
+    def num_grid_edges(self) -> int:
         """Number of edges of the whole grid."""
-        inside = sum(direction.count for direction in self.directions if not direction.step)
-        return max(0, self.shape[0] - 1) * self.per_plane + (inside if self.shape[0] else 0)
+        inside = sum(d.num_edges for d in self.directions if not d.leads_to_next_plane)
+        return max(0, self.shape[0] - 1) * self.edges_per_plane + (inside if self.shape[0] else 0)
 
     @property
     def planes(self) -> range:
-        """The planes whose first edge is in the range, or that follow the last edge of the grid."""
-        per_plane, count = max(1, self.per_plane), self.shape[0]
-        stop = count if self.stop == self.end else -(-self.stop // per_plane)
+        """The planes whose first edge is in the range; at the end, also planes without edges."""
+        per_plane, count = max(1, self.edges_per_plane), self.shape[0]
+        stop = count if self.stop == self.num_grid_edges else -(-self.stop // per_plane)
         return range(-(-self.start // per_plane), stop)
 
     def slice(self, start: int, stop: int) -> GridSegment:
-        """Return a range of the edges, with the planes that it and the edges before it touch."""
-        start, stop, per_plane = self.start + start, self.start + stop, max(1, self.per_plane)
+        """Return a range of these edges, with the planes of their ends and of the edge before."""
+        start, stop, per_plane = self.start + start, self.start + stop, max(1, self.edges_per_plane)
         low, high = max(0, start - 1) // per_plane, (stop - 1) // per_plane + 2
         values = self.values[low - self.first_plane : high - self.first_plane]
         return replace(self, values=values, first_plane=low, start=start, stop=stop)
 
     def tiles(self, first_id: int) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
-        """Return the extents of `planes`, a bound on the edges that remain, and the tiles.
+        """Divide `planes` into tiles; the ids of the grid start at `first_id`.
 
-        The grid's ids start at `first_id`.
+        Return the extents of `planes`, an upper bound on the edges that remain when the vertices
+        inside tiles are joined, and the tiles.
         """
-        ranges = self.planes, *map(range, self.shape[1:])
-        extents = tuple(map(len, ranges))
-        most = most_left(extents, self.offsets)
-        if self.num_edges < self.end:  # add the vertices and edges next to other partitions
-            most += 2 * math.prod(self.shape[1:]) + self.per_plane
+        vertices = self.planes, *map(range, self.shape[1:])
+        extents = tuple(map(len, vertices))
+        max_edges = bound_edges_after_tiles(extents, self.offsets)
+        if self.num_edges < self.num_grid_edges:  # add those next to other partitions
+            max_edges += 2 * math.prod(self.shape[1:]) + self.edges_per_plane
         tiles = (
-            Tile(self, shape, around, slices(moved(box, ranges)), first_id)
-            for shape, around, box in divide(ranges, self.shape, self.offsets)
+            Tile(self, shape, wide_box, box_slices(relative_box(box, vertices)), first_id)
+            for shape, wide_box, box in tile_boxes(vertices, self.shape, self.offsets)
         )
-        return extents, most, tiles
+        return extents, max_edges, tiles
 
     @property
     def edges_after_tiles(self) -> int | None:
         """The bound that `tiles` returns; None if the range does not include all edges."""
-        return most_left(self.shape, self.offsets) if self.num_edges == self.end else None
+        is_whole = self.num_edges == self.num_grid_edges
+        return bound_edges_after_tiles(self.shape, self.offsets) if is_whole else None
 
-    def weights(self, extents: Box, dtype: DTypeLike) -> NDArray[Any]:
-        """Return the weights of the edges within a box as a table; see `Tile`."""
-        planes, *rest = slices(extents)
+    def weights(self, box: Box, dtype: DTypeLike) -> NDArray[Any]:
+        """Return the weights of the edges within a box as the table of a `Tile`."""
+        planes, *rest = box_slices(box)
         values = self.values[planes.start - self.first_plane : planes.stop - self.first_plane]
-        values, shape = values[(slice(None), *rest)], tuple(map(len, extents))
-        weights = np.zeros(table(shape, self.offsets), dtype)
+        values, extents = values[(slice(None), *rest)], tuple(map(len, box))
+        weights = np.zeros(table_extents(extents, self.offsets), dtype)
         for direction, offset in enumerate(self.offsets):
-            left, right = ends(shape, offset)
-            here: tuple[Any, ...] = (left[0], direction, *left[1:])
-            place = weights[here]
-            both = (_flat(values[end], len(shape)) for end in (left, right))
-            weight = _weights(self.weight, *both)
+            first, second = end_slices(extents, offset)
+            entries: tuple[Any, ...] = (first[0], direction, *first[1:])
+            ends = (_with_one_axis(values[end], len(extents)) for end in (first, second))
+            weight = _weights(self.weight, *ends)
             check_dtype(self.start, weight.dtype, weights.dtype)
-            place[...] = weight.reshape(place.shape)
+            weights[entries] = weight.reshape(weights[entries].shape)
         return weights
 
-    def lines(self, extents: Box) -> NDArray[np.int64]:
-        """Return both ends and the id of the first edge of each line of a table; see `Tile`."""
-        planes, *rest = (np.arange(each.start, each.stop) for each in extents)
+    def lines(self, box: Box) -> NDArray[np.int64]:
+        """Return u, v and edge id of the first edge of each line of the table of a `Tile`."""
+        planes, *rest = (np.arange(axis.start, axis.stop) for axis in box)
         rest[-1] = rest[-1][:1]
-        size, lines = math.prod(self.shape[1:]), math.prod(map(len, rest))
-        found = np.empty((3, len(planes), len(self.directions), lines), np.int64)
-        first = self.per_plane * planes
-        for direction, each in enumerate(self.directions):
-            shifted = [along - left.start for along, left in zip(rest, each.left, strict=True)]
-            u, v, edge_id = found[:, :, direction]
-            u[:] = np.add.outer(size * planes, _places(self.shape[1:], rest))
-            v[:] = u + each.step * size + each.shift
-            edge_id[:] = np.add.outer(first, _places(each.extents, shifted))
-            first = first + each.count
-        return found.reshape(3, -1)
+        size, num_lines = math.prod(self.shape[1:]), math.prod(map(len, rest))
+        lines = np.empty((3, len(planes), len(self.directions), num_lines), np.int64)
+        first_id = self.edges_per_plane * planes
+        for number, direction in enumerate(self.directions):
+            relative = [
+                axis - first.start for axis, first in zip(rest, direction.first_ends, strict=True)
+            ]
+            u, v, edge_id = lines[:, :, number]
+            u[:] = np.add.outer(size * planes, _flat_positions(self.shape[1:], rest))
+            v[:] = u + direction.shift
+            edge_id[:] = np.add.outer(first_id, _flat_positions(direction.extents, relative))
+            first_id = first_id + direction.num_edges
+        return lines.reshape(3, -1)
 
     def fingerprint(self) -> str:
         """Return a digest of the values, the directions and the function of the weights."""
@@ -228,43 +241,44 @@ class GridSegment(Range):
                 yield high - low, partial(rows_of, compute, low, high)
 
     def _blocks(self, size: int) -> Iterator[tuple[int, int, Callable[[], Columns]]]:
-        """Yield blocks that cover the range: their first edge, their length and a function."""
-        per_plane, last = max(1, self.per_plane), self.shape[0] - 1
+        """Yield the first edge, the length and a function for each block of the range's planes.
+
+        A block is several planes, one plane, or some rows of one plane in one direction.
+        """
+        per_plane, last = max(1, self.edges_per_plane), self.shape[0] - 1
         plane = self.start // per_plane
         while plane * per_plane < self.stop:
             wanted = min(size // per_plane, -(-self.stop // per_plane) - plane)
-            planes = max(1, min(wanted, last - plane))
-            here = [
-                direction for direction in self.directions if plane < last or not direction.step
-            ]
+            planes = range(plane, plane + max(1, min(wanted, last - plane)))
+            directions = [d for d in self.directions if plane < last or not d.leads_to_next_plane]
             first = plane * per_plane
-            if planes > 1 or per_plane <= size:
-                count = planes * sum(direction.count for direction in here)
-                yield first, count, partial(self._edges, plane, planes, here, None)
+            if len(planes) > 1 or per_plane <= size:
+                count = len(planes) * sum(direction.num_edges for direction in directions)
+                yield first, count, partial(self._edges, planes, directions, None)
             else:
-                for direction in here:
-                    lines = max(1, size * direction.lines // direction.count)
-                    for line in range(0, direction.lines, lines):
-                        part = range(line, min(line + lines, direction.lines))
-                        count = direction.count // direction.lines * (part.stop - line)
-                        yield first, count, partial(self._edges, plane, 1, [direction], part)
+                for direction in directions:
+                    num_rows = direction.extents[0]
+                    step = max(1, size * num_rows // direction.num_edges)
+                    for row in range(0, num_rows, step):
+                        rows = range(row, min(row + step, num_rows))
+                        count = direction.num_edges // num_rows * len(rows)
+                        yield first, count, partial(self._edges, planes, [direction], rows)
                         first += count
-            plane += planes
+            plane = planes.stop
 
-    def _edges(
-        self, plane: int, planes: int, here: list[_Direction], lines: range | None
-    ) -> Columns:
-        """Return the edges of some planes in some directions, or of some lines of one plane."""
+    def _edges(self, planes: range, directions: list[_Direction], rows: range | None) -> Columns:
+        """Return the edges of some planes in some directions, or only `rows` of each plane."""
         dtype = np.int32 if self.num_vertices < 2**31 else np.int64
-        size, first = math.prod(self.shape[1:]), plane - self.first_plane
-        base: NDArray[Any] = size * np.arange(plane, plane + planes, dtype=dtype)[:, None]
+        first_vertex: NDArray[Any] = np.arange(planes.start, planes.stop, dtype=dtype)[:, None]
+        first_vertex *= math.prod(self.shape[1:])
+        values = self.values[planes.start - self.first_plane : planes.stop + 1 - self.first_plane]
         us, vs, weights = [], [], []
-        for direction in here:
-            place = direction.places(dtype, lines)
-            us.append(base + place)
-            vs.append(base + (place + dtype(direction.step * size + direction.shift)))
-            left, right = direction.ends(self.values[first : first + planes + 1], planes, lines)
-            weights.append(_weights(self.weight, left, right).reshape(planes, -1))
+        for direction in directions:
+            positions = direction.positions(dtype, rows)
+            us.append(first_vertex + positions)
+            vs.append(first_vertex + (positions + dtype(direction.shift)))
+            ends = direction.end_values(values, len(planes), rows)
+            weights.append(_weights(self.weight, *ends).reshape(len(planes), -1))
         return tuple(  # type: ignore[return-value]
             np.concatenate(parts, axis=1).ravel() if len(parts) > 1 else parts[0].ravel()
             for parts in (us, vs, weights)
@@ -275,68 +289,62 @@ class GridSegment(Range):
 class _Direction:
     """The edges of one plane that lead in one direction."""
 
-    #: 0 within the plane, 1 to the next.
-    step: int
-    #: From the place of the first end in its plane to that of the second in its own.
+    leads_to_next_plane: bool
+    #: The difference of the vertex ids of both ends.
     shift: int
     #: The first and the second ends, along the axes of a plane.
-    left: tuple[slice, ...]
-    right: tuple[slice, ...]
-    #: Of a plane.
+    first_ends: tuple[slice, ...]
+    second_ends: tuple[slice, ...]
+    #: The shape of a plane.
     shape: tuple[int, ...]
 
     @classmethod
     def of(cls, offset: tuple[int, ...], shape: tuple[int, ...]) -> _Direction:
-        """Return the edges with an offset; `shape` is that of a plane."""
-        step, *rest = offset
-        shift = 0
+        """Return the edges with an offset; `shape` is the shape of a plane."""
+        shift, *rest = offset
         for size, move in zip(shape, rest, strict=True):
             shift = shift * size + move
-        return cls(step, shift, *ends(shape, tuple(rest)), shape)
+        return cls(offset[0] == 1, shift, *end_slices(shape, tuple(rest)), shape)
 
     @property
     def extents(self) -> tuple[int, ...]:
         """The number of edges along each axis of a plane."""
-        return tuple(max(0, along.stop - along.start) for along in self.left)
+        return tuple(max(0, axis.stop - axis.start) for axis in self.first_ends)
 
     @property
-    def count(self) -> int:
+    def num_edges(self) -> int:
         """Number of edges."""
         return math.prod(self.extents)
 
-    @property
-    def lines(self) -> int:
-        """Number of edges along the first axis of a plane."""
-        return self.extents[0]
+    def positions(self, dtype: Any, rows: range | None) -> NDArray[Any]:
+        """Return the positions of the first ends in their plane; `rows` of them if given."""
+        first, *rest = (np.arange(axis.start, axis.stop, dtype=dtype) for axis in self.first_ends)
+        return _flat_positions(
+            self.shape, [first[rows.start : rows.stop] if rows else first, *rest]
+        )
 
-    def places(self, dtype: Any, lines: range | None) -> NDArray[Any]:
-        """Return the places of the first ends in their plane."""
-        first, *rest = (np.arange(along.start, along.stop, dtype=dtype) for along in self.left)
-        return _places(self.shape, [first[lines.start : lines.stop] if lines else first, *rest])
-
-    def ends(
-        self, values: NDArray[Any], planes: int, lines: range | None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the values at both ends, one axis for edges and one for channels."""
-        found = []
-        for first, part in ((0, self.left), (self.step, self.right)):
-            block = values[(slice(first, first + planes), *part)]
-            block = block[:, lines.start : lines.stop] if lines else block
-            found.append(_flat(block, 1 + len(part)))
-        return found[0], found[1]
+    def end_values(
+        self, values: NDArray[Any], num_planes: int, rows: range | None
+    ) -> Iterator[NDArray[Any]]:
+        """Yield the values at the first and at the second ends, with an axis for channels."""
+        second_plane = int(self.leads_to_next_plane)
+        for plane, ends in ((0, self.first_ends), (second_plane, self.second_ends)):
+            block = values[(slice(plane, plane + num_planes), *ends)]
+            block = block[:, rows.start : rows.stop] if rows else block
+            yield _with_one_axis(block, 1 + len(ends))
 
 
-def _places(extents: tuple[int, ...], points: list[NDArray[Any]]) -> NDArray[Any]:
+def _flat_positions(extents: tuple[int, ...], coordinates: list[NDArray[Any]]) -> NDArray[Any]:
     """Return the positions in a flat array of all points with these coordinates on each axis."""
-    place: NDArray[Any] = points[0]
-    for size, along in zip(extents[1:], points[1:], strict=True):
-        place = np.add.outer(place * along.dtype.type(size), along)
-    return place.ravel()
+    positions = coordinates[0]
+    for size, axis in zip(extents[1:], coordinates[1:], strict=True):
+        positions = np.add.outer(positions * axis.dtype.type(size), axis)
+    return positions.ravel()
 
 
-def _flat(values: NDArray[Any], axes: int) -> NDArray[Any]:
+def _with_one_axis(values: NDArray[Any], num_axes: int) -> NDArray[Any]:
     """Join the first axes of an array to one; the other axes are channels."""
-    return values.reshape(-1, *values.shape[axes:])
+    return values.reshape(-1, *values.shape[num_axes:])
 
 
 def _weights(weight: Weight, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:

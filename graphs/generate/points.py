@@ -26,10 +26,9 @@ from ..file_checks import digest
 from ..segments import Range, Read
 from ..source import EdgeSource
 
-#: The largest number of points: edge ids are less than 2^63.
-_MOST = math.isqrt(2**63 - 1)
+_MAX_POINTS = math.isqrt(2**63 - 1)  # edge ids are less than 2^63
 #: The number of distances that a thread computes at a time for core distances.
-_BLOCK = 2**18
+_BLOCK_DISTANCES = 2**18
 
 
 def points(
@@ -81,7 +80,7 @@ def points(
     if not callable(metric) and metric not in METRICS:
         known = ", ".join(METRICS)
         raise OptionError(f"metric {metric!r} is not known; choose from: {known}")
-    values = _checked(X)
+    values = _as_floats(X)
     _check_values(values, metric)
     count = len(values)
     if isinstance(min_samples, bool) or not isinstance(min_samples, int | np.integer):
@@ -89,12 +88,12 @@ def points(
     if not 1 <= min_samples <= count:
         raise OptionError(f"min_samples must be from 1 to the {count} points, not {min_samples}")
     rows = np.ascontiguousarray(_transformed(values, metric), np.float64)
-    name = str(values.dtype)
-    whole = PointSegment(rows, metric, int(min_samples), name, stop=count * count)
-    return EdgeSource((whole,), count, is_checked=True, weight_dtype=values.dtype, unsigned=True)
+    dtype = str(values.dtype)
+    segment = PointSegment(rows, metric, int(min_samples), dtype, stop=count * count)
+    return EdgeSource((segment,), count, is_checked=True, weight_dtype=values.dtype, unsigned=True)
 
 
-def _checked(values: Any) -> NDArray[Any]:
+def _as_floats(values: Any) -> NDArray[Any]:
     """Return points as a two-dimensional array of float32 or float64."""
     refuse_device(values, "X")
     if hasattr(values, "tocsr") or hasattr(values, "todense"):
@@ -106,14 +105,12 @@ def _checked(values: Any) -> NDArray[Any]:
         raise GraphError("X must not be a masked array; drop the points with missing values")
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "biuf":
-            if array.dtype.kind == "c":
-                raise GraphError("X is complex; pass real and imaginary parts as two columns")
+        if array.dtype.kind not in "biufc":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        if isinstance(error, GraphError):
-            raise
         raise GraphError(f"X is not an array of numbers: {error}") from error
+    if array.dtype.kind == "c":
+        raise GraphError("X is complex; pass real and imaginary parts as two columns")
     if array.ndim == 1:
         raise GraphError(
             "X must have shape (points, dimensions), not one axis; pass X.reshape(-1, 1) for "
@@ -123,10 +120,10 @@ def _checked(values: Any) -> NDArray[Any]:
         raise GraphError(f"X must have shape (points, dimensions), not {array.shape}")
     if not array.size:
         raise GraphError(f"X has shape {array.shape}; pass at least one point with one coordinate")
-    if len(array) > _MOST:
+    if len(array) > _MAX_POINTS:
         raise GraphError(
             f"{len(array):,} points have {len(array) ** 2:,} pairs, more than edge ids can number; "
-            f"pass at most {_MOST:,} points"
+            f"pass at most {_MAX_POINTS:,} points"
         )
     if array.dtype in (np.float32, np.float64):
         return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -158,9 +155,9 @@ def _check_values(values: NDArray[Any], metric: Any) -> None:
             row = int(is_zero.argmax())
             raise GraphError(f"X is zero in row {row}, so it has no direction; drop such points")
     elif not callable(metric):
-        widest = np.finfo(values.dtype).max
+        max_distance = np.finfo(values.dtype).max
         power = 2 if METRICS[metric].norm == SQUARES else 1
-        if values.shape[1] * (2.0 * float(largest) / widest ** (1 / power)) ** power >= 1:
+        if values.shape[1] * (2.0 * float(largest) / max_distance ** (1 / power)) ** power >= 1:
             row, column = np.argwhere(abs(values) == largest)[0].tolist()
             raise GraphError(
                 f"X is {values[row, column]:.6g} in row {row}, column {column}; distances would "
@@ -169,7 +166,7 @@ def _check_values(values: NDArray[Any], metric: Any) -> None:
 
 
 def _transformed(values: NDArray[Any], metric: Any) -> NDArray[Any]:
-    """Return the points for which the reduced distance gives the distance."""
+    """Return points as unit vectors if the metric is an angle; otherwise return them unchanged."""
     if metric == "cosine":
         rows = values.astype(np.float64)
         rows /= abs(rows).max(axis=1, keepdims=True)  # squares must not overflow
@@ -177,8 +174,8 @@ def _transformed(values: NDArray[Any], metric: Any) -> NDArray[Any]:
         return rows
     if metric == "haversine":
         latitude, longitude = values.astype(np.float64).T
-        across = np.cos(latitude)
-        columns = across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)
+        radius = np.cos(latitude)
+        columns = radius * np.cos(longitude), radius * np.sin(longitude), np.sin(latitude)
         return np.stack(columns, axis=1)
     return values
 
@@ -187,14 +184,14 @@ def _transformed(values: NDArray[Any], metric: Any) -> NDArray[Any]:
 class PointSegment(Range):
     """Entries `start` to `stop` - 1 of the matrix of all distances."""
 
-    #: float64 array of shape (n, d).
+    #: The points, of shape (n, d).
     rows: NDArray[np.float64]
     #: A key of `runtime.distances.METRICS`, or a function of two blocks of rows.
     metric: Any
     min_samples: int
     #: The dtype of the weights.
     dtype: str
-    #: The core distance of each point, if a run has found them.
+    #: The core distance of each point; None if it is not known yet.
     known_core: NDArray[np.float64] | None = None
 
     @property
@@ -204,14 +201,14 @@ class PointSegment(Range):
 
     @cached_property
     def core(self) -> NDArray[np.float64]:
-        """The core distance of each point, from all distances if it is not known."""
+        """The core distance of each point; computes all distances unless it is known."""
         if self.known_core is not None:
             return self.known_core
         count, rank = len(self.rows), self.min_samples - 1
         found = np.empty(count)
 
         def fill(start: int, stop: int) -> None:
-            step = max(1, _BLOCK // count)
+            step = max(1, _BLOCK_DISTANCES // count)
             for first in range(start, stop, step):
                 last = min(first + step, stop)
                 block = distance_block(self.metric, self.dtype, self.rows[first:last], self.rows)

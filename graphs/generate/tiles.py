@@ -1,8 +1,9 @@
 """Tiles: boxes that divide the vertices of a grid, each with all edges that touch it.
 
-The edges of a tile form a dense table. It has the lines of edges in the order of planes, then of
-directions, so edge ids are ascending and can be computed from places in the table. A place without
-an edge holds a loop. Tiles of one shape share the columns of their ends.
+The edges of a tile are the entries of a dense table, whose axes are planes, directions and the
+other axes of the box. The entries along the last axis are a *line*: their ids and ends are
+consecutive. So an id can be computed from a position in the table. An entry without an edge is a
+loop. Tiles of one shape share the columns of their ends.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ Slices = tuple[slice, ...]
 #: The approximate number of vertices of a tile. With more vertices, fewer edges remain; with fewer
 #: vertices, their edges fit in a smaller cache. `python -m benchmarks record grids` measures it.
 VERTICES = 2**16
-#: The number of shapes to keep: those of one plane of tiles.
-_SHAPES = 9
+#: The number of shapes in the cache: a plane of tiles has at most this number.
+_CACHED_SHAPES = 9
 
 
-class Shape:
+class TileShape:
     """The columns that all tiles of one shape share.
 
-    The box `inside` and the vertices next to it have these `extents`. An offset leads from the
-    first to the second end of an edge; there is one for each direction. The columns are int32:
-    `u` and `v` are the ends of each edge, each the place of a vertex in the box, or `num_vertices`
-    if it is outside; `leaving` are the places of the edges from a vertex inside to one outside.
+    `extents` are those of the box `inside` with the vertices next to it. There is an offset for
+    each direction, from the first to the second end of an edge. The columns are int32. `u` and `v`
+    are the ends of each edge: positions of vertices in the box, or `num_vertices` for a vertex
+    outside. `leaving` are the positions of the edges from a vertex inside to one outside.
     """
 
     def __init__(self, extents: tuple[int, ...], inside: Box, offsets: tuple[Offset, ...]) -> None:
         box = tuple(map(len, inside))
         self.num_vertices = size = math.prod(box)
         vertex = np.full(extents, size, np.int32)
-        vertex[slices(inside)] = np.arange(size, dtype=np.int32).reshape(box)
-        u, v = np.full((2, *table(extents, offsets)), size, np.int32)
+        vertex[box_slices(inside)] = np.arange(size, dtype=np.int32).reshape(box)
+        u, v = np.full((2, *table_extents(extents, offsets)), size, np.int32)
         for direction, offset in enumerate(offsets):
-            first, second = ends(extents, offset)
-            place = first[0], direction, *first[1:]
-            u[place], v[place] = vertex[first], vertex[second]
+            first, second = end_slices(extents, offset)
+            entries = first[0], direction, *first[1:]
+            u[entries], v[entries] = vertex[first], vertex[second]
         self.u, self.v = u.ravel(), v.ravel()
         self.leaving = np.flatnonzero((self.u < size) & (self.v == size)).astype(np.int32)
 
@@ -58,75 +59,77 @@ class Tile:
 
     #: A `grids.GridSegment`, which imports this module.
     grid: Any
-    shape: Shape
-    #: The box and the vertices next to it.
-    extents: Box
-    #: The box, within the planes of the partition.
+    shape: TileShape
+    #: The box with the vertices next to it.
+    wide_box: Box
+    #: The box, relative to the first plane of the partition.
     box: Slices
     #: The id of the first edge of the grid.
     first_id: int
 
     def weights(self, dtype: DTypeLike) -> NDArray[Any]:
-        """Return the weights of all edges, which must have this dtype."""
-        weights: NDArray[Any] = self.grid.weights(self.extents, dtype).ravel()
+        """Return the weights of all entries of the table; the edges must have this dtype."""
+        weights: NDArray[Any] = self.grid.weights(self.wide_box, dtype).ravel()
         return weights
 
-    def edge_ids(self, places: NDArray[Any]) -> NDArray[Any]:
-        """Return the ids of edges in the table."""
-        return self._places(2, places)
+    def edge_ids(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """Return the ids of the edges at these positions in the table."""
+        return self._column(2, positions)
 
-    def ends(self, places: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the ends of edges in the table."""
-        return self._places(0, places), self._places(1, places)
+    def ends(self, positions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the ends of the edges at these positions in the table."""
+        return self._column(0, positions), self._column(1, positions)
 
-    def _places(self, row: int, places: NDArray[Any]) -> NDArray[Any]:
-        values: NDArray[Any] = self._lines[row][places // len(self.extents[-1])] + places
+    def _column(self, column: int, positions: NDArray[Any]) -> NDArray[Any]:
+        line = positions // len(self.wide_box[-1])
+        values: NDArray[Any] = self._lines[column][line] + positions
         return values
 
     @cached_property
     def _lines(self) -> NDArray[Any]:
-        """Both ends and the id of the first edge of each line, minus its place in the table."""
-        lines: NDArray[np.int64] = self.grid.lines(self.extents)
+        """The u, v and edge id of the first edge of each line, minus its position in the table."""
+        lines: NDArray[np.int64] = self.grid.lines(self.wide_box)
         lines[2] += self.first_id
-        lines -= len(self.extents[-1]) * np.arange(lines.shape[1])
-        largest = max(self.grid.num_vertices, self.first_id + self.grid.end)
+        lines -= len(self.wide_box[-1]) * np.arange(lines.shape[1])
+        largest = max(self.grid.num_vertices, self.first_id + self.grid.num_grid_edges)
         return lines.astype(np.int32 if largest < 2**31 else np.int64)
 
 
-def divide(
+def tile_boxes(
     vertices: Box, grid: tuple[int, ...], offsets: tuple[Offset, ...]
-) -> Iterator[tuple[Shape, Box, Box]]:
-    """Divide a range of the vertices of a grid into boxes of about `VERTICES`, cubes if possible.
+) -> Iterator[tuple[TileShape, Box, Box]]:
+    """Divide a box of the vertices of a grid into tiles of about `VERTICES`, cubes if possible.
 
-    Yield the shape of each box, the box with the vertices next to it, and the box.
+    Yield for each tile its shape, its box with the vertices next to it, and its box.
     """
-    shape = functools.lru_cache(_SHAPES)(Shape)
+    shape_of = functools.lru_cache(_CACHED_SHAPES)(TileShape)
     cuts = (
-        [along[at : at + side] for at in range(0, len(along), side)]
-        for along, side in zip(vertices, sides(tuple(map(len, vertices))), strict=True)
+        [axis[at : at + side] for at in range(0, len(axis), side)]
+        for axis, side in zip(vertices, tile_sides(tuple(map(len, vertices))), strict=True)
     )
     for box in itertools.product(*cuts):
-        around = tuple(
-            range(max(0, each.start - 1), min(size, each.stop + 1))
-            for each, size in zip(box, grid, strict=True)
+        wide_box = tuple(
+            range(max(0, axis.start - 1), min(size, axis.stop + 1))
+            for axis, size in zip(box, grid, strict=True)
         )
-        yield shape(tuple(map(len, around)), moved(box, around), offsets), around, box
+        extents = tuple(map(len, wide_box))
+        yield shape_of(extents, relative_box(box, wide_box), offsets), wide_box, box
 
 
-def moved(box: Box, around: Box) -> Box:
-    """Return a box in coordinates relative to the first vertex of another box."""
+def relative_box(box: Box, wide_box: Box) -> Box:
+    """Return a box in coordinates relative to the first vertex of a box that contains it."""
     return tuple(
-        range(along.start - wide.start, along.stop - wide.start)
-        for along, wide in zip(box, around, strict=True)
+        range(axis.start - wide.start, axis.stop - wide.start)
+        for axis, wide in zip(box, wide_box, strict=True)
     )
 
 
-def table(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> tuple[int, ...]:
-    """Return the extents of a table of edges."""
+def table_extents(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> tuple[int, ...]:
+    """Return the extents of the table of the edges in a box."""
     return extents[0], len(offsets), *extents[1:]
 
 
-def ends(extents: tuple[int, ...], offset: Offset) -> tuple[Slices, Slices]:
+def end_slices(extents: tuple[int, ...], offset: Offset) -> tuple[Slices, Slices]:
     """Return the slices of the first and of the second ends of all edges with an offset."""
     first, second = (
         tuple(
@@ -138,23 +141,23 @@ def ends(extents: tuple[int, ...], offset: Offset) -> tuple[Slices, Slices]:
     return first, second
 
 
-def slices(ranges: Iterable[range]) -> Slices:
-    """Return ranges as slices."""
-    return tuple(slice(along.start, along.stop) for along in ranges)
+def box_slices(box: Iterable[range]) -> Slices:
+    """Return the slices of a box."""
+    return tuple(slice(axis.start, axis.stop) for axis in box)
 
 
-def sides(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the extents of the boxes of a grid; the last one along each axis may be smaller."""
-    left, lengths = VERTICES, [1] * len(extents)
+def tile_sides(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the extents of the tiles of a box; the last tile along each axis may be smaller."""
+    num_vertices, sides = VERTICES, [1] * len(extents)
     for rank, axis in enumerate(sorted(range(len(extents)), key=extents.__getitem__)):
-        wanted = max(1, round(left ** (1 / (len(extents) - rank))))
-        count = max(1, -(-extents[axis] // wanted))
-        lengths[axis] = max(1, -(-extents[axis] // count))
-        left //= lengths[axis]
-    return tuple(lengths)
+        cube_side = max(1, round(num_vertices ** (1 / (len(extents) - rank))))
+        num_tiles = max(1, -(-extents[axis] // cube_side))
+        sides[axis] = max(1, -(-extents[axis] // num_tiles))
+        num_vertices //= sides[axis]
+    return tuple(sides)
 
 
-def most_left(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
+def bound_edges_after_tiles(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
     """Return an upper bound on the edges that remain when the vertices inside tiles are joined.
 
     All edges between tiles remain. Inside a tile, fewer edges remain than it has vertices next to
@@ -162,12 +165,15 @@ def most_left(extents: tuple[int, ...], offsets: tuple[Offset, ...]) -> int:
     """
     if not math.prod(extents):
         return 0
-    cuts = [-(-size // side) - 1 for size, side in zip(extents, sides(extents), strict=True)]
+    num_tiles = [-(-size // side) for size, side in zip(extents, tile_sides(extents), strict=True)]
 
-    def count(taken: Callable[[int, int, int], int]) -> int:
-        return sum(math.prod(map(taken, extents, cuts, map(abs, offset))) for offset in offsets)
+    def count(along_axis: Callable[[int, int, int], int]) -> int:
+        lengths = (map(along_axis, extents, num_tiles, map(abs, offset)) for offset in offsets)
+        return sum(map(math.prod, lengths))
 
-    between = count(lambda size, _, move: size - move)
-    between -= count(lambda size, cuts, move: max(0, size - (cuts + 1) * move))
-    inner = math.prod(max(0, size - 2 * cut) for size, cut in zip(extents, cuts, strict=True))
-    return between + math.prod(extents) - inner
+    edges = count(lambda size, _, move: size - move)
+    edges_in_tiles = count(lambda size, tiles, move: max(0, size - tiles * move))
+    inner_vertices = math.prod(
+        max(0, size - 2 * (tiles - 1)) for size, tiles in zip(extents, num_tiles, strict=True)
+    )
+    return edges - edges_in_tiles + math.prod(extents) - inner_vertices

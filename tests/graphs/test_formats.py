@@ -19,7 +19,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, OptionError
-from mstflow.graphs.formats.text.columns import BLOCK_SIZE
+from mstflow.graphs.formats.text.row_parser import BLOCK_SIZE
 from mstflow.graphs.open import read
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph

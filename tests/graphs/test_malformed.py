@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import mstflow
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.formats import format_names
-from mstflow.graphs.formats.text.columns import BLOCK_SIZE
+from mstflow.graphs.formats.text.row_parser import BLOCK_SIZE
 from mstflow.graphs.open import read
 from text_readers import READERS, read_txt
 

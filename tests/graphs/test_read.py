@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import mstflow
 from mstflow.errors import FileFormatError, GraphError, GraphWarning, OptionError
-from mstflow.graphs.formats.text.columns import BLOCK_SIZE
+from mstflow.graphs.formats.text.row_parser import BLOCK_SIZE
 from mstflow.graphs.open import read
 from text_readers import read_gr, read_txt
 

@@ -3,7 +3,7 @@
 import functools
 from unittest import mock
 
-from mstflow.graphs.formats.text import columns, metis
+from mstflow.graphs.formats.text import metis, row_parser
 from mstflow.graphs.formats.text.blocks import join_blocks
 from mstflow.graphs.formats.text.csv import csv_blocks
 from mstflow.graphs.formats.text.gr import gr_blocks
@@ -14,13 +14,13 @@ from mstflow.graphs.formats.text.txt import txt_blocks
 
 def reader(blocks):
     @functools.wraps(blocks)
-    def read(path, *args, block_size=columns.BLOCK_SIZE):
+    def read(path, *args, block_size=row_parser.BLOCK_SIZE):
         def lines(handle, pending=b"", **options):
             return whole_lines(handle, pending, block_size, **options)
 
-        whole_lines = columns.whole_lines
+        whole_lines = row_parser.whole_lines
         with (
-            mock.patch.object(columns, "whole_lines", lines),
+            mock.patch.object(row_parser, "whole_lines", lines),
             mock.patch.object(metis, "whole_lines", lines),
         ):
             return join_blocks(path, blocks(path, *args))

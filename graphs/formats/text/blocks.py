@@ -1,8 +1,8 @@
-"""Graphs from text: blocks of columns after a header, concatenated in memory or streamed."""
+"""Graphs from text: blocks of edges after a header, concatenated in memory or streamed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,13 +19,13 @@ from ...segments import ArraySegment, File
 from ...source import EdgeSource
 from .text_file import check_edges, fail
 
-#: The largest number of vertices that a file may state: a fixed number, and one for each byte.
-_FREE_VERTICES, _VERTICES = 2**24, 64
+#: A file may state this number of vertices, and this number for each of its bytes.
+_FREE_VERTICES, _VERTICES_PER_BYTE = 2**24, 64
 
 
 @dataclass(frozen=True)
 class Header:
-    """The numbers that a text file states before its edges."""
+    """The numbers of vertices and edges that a text file states before its edges."""
 
     num_vertices: int | None = None
     num_edges: int | None = None
@@ -33,19 +33,20 @@ class Header:
     line: int = 1
     #: The smallest number of bytes of an edge.
     size: int = 4
-    #: Whether ids may also be numbered from 1; then vertex 0 has no edge.
+    #: Whether ids may be from 1 to `num_vertices`, too. The graph then has one more vertex, 0,
+    #: without edges.
     is_lenient: bool = False
 
 
-#: Yields the header, then blocks of columns.
+#: Yields the header, then blocks of edges.
 Blocks = Iterator["Header | Columns"]
 
 
 def join_blocks(path: Place, blocks: Blocks) -> EdgeList:
     """Concatenate the blocks of a text file into one graph."""
     header = _header(path, blocks)
-    none: Columns = np.empty(0, np.int64), np.empty(0, np.int64), None
-    us, vs, weights = map(list, zip(*(list(blocks) or [none]), strict=True))
+    no_edges: Columns = np.empty(0, np.int64), np.empty(0, np.int64), None
+    us, vs, weights = map(list, zip(*(list(blocks) or [no_edges]), strict=True))
     with file_errors(path, GraphError):
         columns: list[Any] = []
         for join, column in ((np.concatenate, us), (np.concatenate, vs), (join_weights, weights)):
@@ -53,90 +54,88 @@ def join_blocks(path: Place, blocks: Blocks) -> EdgeList:
             column.clear()  # so at most one column is in memory twice
         num_vertices = header.num_vertices
         if header.is_lenient and num_vertices is not None:
-            num_vertices = _counted(path, header, columns[:2])
+            num_vertices = _num_vertices(path, header, *_id_range(*columns[:2]))
         graph = EdgeList(*columns, num_vertices=num_vertices)
-    _check_edges(path, header, graph.num_edges)
+    _check_num_edges(path, header, graph.num_edges)
     return graph
 
 
 def stream_blocks(path: Place, name: str, read: Callable[[Place], Blocks]) -> EdgeSource:
-    """Return a text file as a source that holds one block at a time; a first pass counts edges.
+    """Return a text file as a source that parses it in each scan, block by block.
 
-    `name` is that of the format.
+    `name` is the name of the format. A first pass counts the vertices and edges.
     """
     state, kinds = FileState.of(path), set()
-    count, largest, has_zero = 0, 0, False
+    num_edges, largest, has_zero = 0, -1, False
     with unchanged(path, state):
         blocks = read(path)
         header = _header(path, blocks)
         for u, v, weight in blocks:  # type: ignore[misc]
-            count += len(u)
-            largest = max(largest, int(u.max(initial=-1)) + 1, int(v.max(initial=-1)) + 1)
-            has_zero = has_zero or not (u.all() and v.all())
+            num_edges += len(u)
+            largest_here, has_zero_here = _id_range(u, v)
+            largest, has_zero = max(largest, largest_here), has_zero or has_zero_here
             kinds |= set() if weight is None else {weight.dtype.kind}
-    num_vertices = largest
-    if header.num_vertices is not None:
-        num_vertices = max(header.num_vertices, largest)
-        _check_stated(path, header, num_vertices, has_zero=has_zero)
-    _check_edges(path, header, count)
+    num_vertices = _num_vertices(path, header, largest, has_zero)
+    _check_num_edges(path, header, num_edges)
     dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
-    blocks_again = partial(_blocks, read=read, dtype=dtype)
     file = File(
         path,
         name,
-        blocks_again,
+        partial(_arrays, read=read, dtype=dtype),
         state,
         is_in_blocks=True,
         is_weighted=bool(kinds),
-        stop=count,
+        stop=num_edges,
     )
     return EdgeSource((file,), num_vertices)
 
 
-def _blocks(
+def _arrays(
     path: Place, read: Callable[[Place], Blocks], dtype: np.dtype[Any]
 ) -> Iterator[ArraySegment]:
     """Parse a file; convert the weights of all blocks to one dtype."""
-    first, none = 0, np.empty(0, dtype)
+    first, no_weights = 0, np.empty(0, dtype)
     with set_listener(False), file_errors(path, GraphError):  # the scan reports the progress
         blocks = read(path)
         next(blocks)
         for u, v, weight in blocks:  # type: ignore[misc]
-            weight = None if weight is None else join_weights([none, weight], first)
+            weight = None if weight is None else join_weights([no_weights, weight], first)
             yield ArraySegment(u, v, weight)
             first += len(u)
 
 
 def _header(path: Place, blocks: Blocks) -> Header:
+    """Return the header, after a check that the file can hold what it states."""
     header = next(blocks)
     assert isinstance(header, Header)
     if header.num_edges is not None:
         check_edges(path, header.line, header.num_edges, header.size)
     count = header.num_vertices or 0
-    if count > _FREE_VERTICES + _VERTICES * path.stat().st_size:
+    if count > _FREE_VERTICES + _VERTICES_PER_BYTE * path.stat().st_size:
         fail(path, header.line, f"states {count:,} vertices, out of all proportion to the file")
     return header
 
 
-def _counted(path: Place, header: Header, ends: Sequence[NDArray[Any]]) -> int:
-    """Return the stated number of vertices, plus one if ids are numbered from 1."""
-    stated = header.num_vertices or 0
-    if any(int(ids.max(initial=-1)) >= stated for ids in ends):
-        has_zero = not all(ids.all() for ids in ends)
-        _check_stated(path, header, stated + 1, has_zero=has_zero)
-        return stated + 1
-    return stated
+def _id_range(u: NDArray[Any], v: NDArray[Any]) -> tuple[int, bool]:
+    """Return the largest vertex id, -1 without edges, and whether an id is 0."""
+    return max(int(u.max(initial=-1)), int(v.max(initial=-1))), not (u.all() and v.all())
 
 
-def _check_stated(path: Place, header: Header, num_vertices: int, *, has_zero: bool) -> None:
-    """Check that ids start from 1 if the largest one is the stated number of vertices."""
-    if num_vertices > (header.num_vertices or 0) and has_zero:
-        largest = num_vertices - 1
+def _num_vertices(path: Place, header: Header, largest: int, has_zero: bool) -> int:
+    """Return the number of vertices: the stated one, or one more if ids are numbered from 1."""
+    if header.num_vertices is None:
+        return largest + 1
+    if largest < header.num_vertices:
+        return header.num_vertices
+    if has_zero:
         fail(path, header.line, f"states {largest} vertices, but ids are from 0 to {largest}")
+    return largest + 1
 
 
-def _check_edges(path: Place, header: Header, num_edges: int) -> None:
-    if header.num_edges not in (None, num_edges):
-        which = "more" if num_edges > (header.num_edges or 0) else "fewer"
-        problem = f"{num_edges} edges, {which} than the {header.num_edges} stated here"
-        fail(path, header.line, f"the file holds {problem}")
+def _check_num_edges(path: Place, header: Header, num_edges: int) -> None:
+    """Check that a file has the stated number of edges."""
+    stated = header.num_edges
+    if stated is not None and num_edges != stated:
+        which = "more" if num_edges > stated else "fewer"
+        problem = f"the file holds {num_edges} edges, {which} than the {stated} stated here"
+        fail(path, header.line, problem)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ....errors import OptionError
 from .text_file import SHORT_INTEGER, check_edges, open_text, range_problem, shown, split_fields
 
-_UNITS = 1_000_000  # per degree
+_UNITS_PER_DEGREE = 1_000_000
 
 
 def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
             file.fail(start, f"expected 'p aux sp co n', found {shown(line.strip())}")
         size = file.count(start, fields[-1])
         check_edges(path, start, size, 8)
-        places, has_place = np.empty((size, 2), np.int64), bytearray(size)
+        places, is_known = np.empty((size, 2), np.int64), bytearray(size)
         for number, line in file.lines():
             fields = split_fields(line)
             if not fields or fields[0].startswith(b"c"):
@@ -52,16 +52,16 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
             vertex, *place = map(int, values)
             if not 1 <= vertex <= size:
                 file.fail(number, range_problem(str(vertex), 1, size))
-            if has_place[vertex - 1]:
+            if is_known[vertex - 1]:
                 file.fail(number, f"vertex {vertex} already has coordinates")
-            places[vertex - 1], has_place[vertex - 1] = place, True
-    if not all(has_place):
-        file.fail(start, f"vertex {has_place.index(0) + 1} of {size} has no coordinates")
-    return places / _UNITS
+            places[vertex - 1], is_known[vertex - 1] = place, True
+    if not all(is_known):
+        file.fail(start, f"vertex {is_known.index(0) + 1} of {size} has no coordinates")
+    return places / _UNITS_PER_DEGREE
 
 
 def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
-    """Return coordinates as an array of shape (n, 2)."""
+    """Return coordinates as an array; raise an OptionError unless it has shape (n, 2)."""
     try:
         places = np.asarray(coordinates, np.float64)
     except (TypeError, ValueError) as error:

@@ -19,15 +19,16 @@ from ...places.url import Place
 from ..edge_table import EdgeTable
 from ..file_format import Format, SavedForest
 from .blocks import Blocks, Header
-from .columns import (
-    ANY,
+from .row_parser import (
+    ANY_BYTES,
     Row,
+    arrow_table,
     check_last_line,
     parse_weights,
     read_rows,
     records,
-    tidy,
     whole_lines,
+    with_single_spaces,
 )
 from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
 
@@ -41,9 +42,9 @@ def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Block
     The first line has the names of the columns. `choose_columns` finds the columns of the
     graph; all others are ignored. If the first line contains a number, it is not a header, and the
     columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
-    space that occurs in the first line. Comments are lines before it that start with `#`. Fields
+    space that occurs in the first line. Lines before it that start with `#` are comments. Fields
     may be quoted. Ids and weights are parsed as in `txt_blocks`. The weight may be one of `keys`,
-    the columns that the folders of the file state.
+    the columns that the names of the file's folders state.
     """
     with open_text(path) as file:
         choose = partial(choose_columns, weight=weight)
@@ -54,18 +55,17 @@ def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Block
         if ends := stated.keys() & {chosen.u, chosen.v}:
             message = f"{min(ends)!r} is in the names of folders; read it as a name with ends="
             raise OptionError(f"{path}: {message}")
-        fields = fields_of_row(names, chosen)
-        header = delimiter.decode().join(names)
         yield Header()
-        row = Row(b"", fields, delimiter=delimiter, header=header)
+        header = delimiter.decode().join(names)
+        row = Row(b"", row_fields(names, chosen), delimiter=delimiter, header=header)
         blocks = read_rows(file, row, number=number, pending=pending)
         if chosen.weight not in stated:
             yield from blocks
             return
-        constant = with_keys(pa.table({"u": [0]}), keys)[chosen.weight]
-        (value,) = arrow_values(f"{path}: {chosen.weight}", constant)
+        column = with_keys(pa.table({"u": [0]}), keys)[chosen.weight]
+        (weight_of_all,) = arrow_values(f"{path}: {chosen.weight}", column)
         for u, v, _ in blocks:
-            yield u, v, np.full(len(u), value)
+            yield u, v, np.full(len(u), weight_of_all)
 
 
 def csv_tables(
@@ -77,30 +77,30 @@ def csv_tables(
     encoding: str | None = None,
     comments: bytes = b"",
 ) -> Iterator[Any]:
-    """Yield the columns and tables of them, in blocks: names as strings, weights as numbers.
+    """Yield blocks of a table whose vertices have names: the chosen columns, and a table of them.
 
-    Lines that start with one of the bytes `comments` are skipped.
+    Names are strings, and weights are numbers. Lines that start with one of the bytes `comments`
+    are skipped.
     """
     with open_text(path, encoding) as file:
-        head = partial(_read_head, by_position=choose.is_by_position, has_names=True)
-        delimiter, names, chosen, number, pending = head(file, choose, keys, b"#" + comments)
+        delimiter, names, chosen, number, pending = _read_head(
+            file,
+            choose,
+            keys,
+            b"#" + comments,
+            by_position=choose.is_by_position,
+            has_names=True,
+        )
         wanted = [name for name in chosen.present if name in names]
-        types = pa.schema([(name, pa.string()) for name in wanted])
+        types = dict.fromkeys(wanted, pa.string())
         for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
             check_last_line(file, block, number)
-            text, lines = _tidied(block, number, delimiter, comments)
+            text, lines = _without_comments(block, number, delimiter, comments)
             if text and not text.isspace():
                 try:
-                    table = arrow_csv.read_csv(
-                        pa.BufferReader(text),
-                        arrow_csv.ReadOptions(column_names=names, block_size=len(text) + 1),
-                        arrow_csv.ParseOptions(delimiter=delimiter.decode()),
-                        arrow_csv.ConvertOptions(
-                            column_types=types, include_columns=wanted, null_values=[]
-                        ),
-                    )
+                    table = arrow_table(text, names, types, delimiter, has_names=True)
                 except pa.ArrowInvalid as error:
-                    _explain(file, text, lines, delimiter, names)
+                    _raise_for_malformed_line(file, text, lines, delimiter, names)
                     file.fail(number, f"in the lines from here: {error}")
                 if chosen.weight in wanted:
                     weights = parse_weights(file, table[chosen.weight].combine_chunks(), lines)
@@ -110,13 +110,13 @@ def csv_tables(
             number += block.count(b"\n")
 
 
-def _tidied(
+def _without_comments(
     block: bytes, number: int, delimiter: bytes, comments: bytes
 ) -> tuple[bytes, Sequence[int]]:
     """Return a block without comments, empty lines and repeated spaces; and its line numbers."""
     numbers: Sequence[int] = range(number, number + block.count(b"\n"))
     if delimiter == b" " and b'"' not in block:
-        block = tidy(block.replace(b"\t", b" "), b"")
+        block = with_single_spaces(block.replace(b"\t", b" "))
     marks = [bytes([mark]) for mark in comments]
     if b'"' not in block and (b"\n\n" in block or any(mark in block for mark in marks)):
         lines = block.split(b"\n")[:-1]
@@ -125,14 +125,14 @@ def _tidied(
     return block, numbers
 
 
-def _explain(
+def _raise_for_malformed_line(
     file: TextFile, text: bytes, lines: Sequence[int], delimiter: bytes, names: list[str]
 ) -> None:
-    """Raise an error for the first malformed line of a block, if there is one."""
+    """Raise an error that names the first malformed line of a block, if there is one."""
     for place, fields in records(file, text, 0, delimiter):
         if fields and len(fields) != len(names):
-            names_rows = len(fields) == len(names) + 1
-            hint = "; name the column of row names, too" if names_rows else ""
+            has_row_names = len(fields) == len(names) + 1
+            hint = "; name the column of row names, too" if has_row_names else ""
             file.fail(lines[place], f"expected {len(names)} fields, found {len(fields)}{hint}")
         try:
             b" ".join(fields).decode()
@@ -141,8 +141,8 @@ def _explain(
             file.fail(lines[place], problem)
 
 
-def fields_of_row(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
-    """Return the fields of a `Row`, for the columns of a graph among all columns."""
+def row_fields(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
+    """Return the fields of a `Row` for all columns of a table, of which some are chosen."""
     known = dict(zip(chosen, ("u", "v", "weight"), strict=True))
     return tuple(known.get(name, str(at)) for at, name in enumerate(names))
 
@@ -156,13 +156,14 @@ def _read_head(
     by_position: bool,
     has_names: bool = False,
 ) -> tuple[bytes, list[str], ColumnNames, int, bytes]:
-    """Read the first line, and choose the columns.
+    """Read the first line, and choose the columns of the graph.
 
-    Without a header, columns are u, v and weight, and columns `by_position` may follow. A line of
-    numbers is not a header. If vertices have names and columns are by position, no line is.
+    A line of numbers is not a header. If vertices have names and columns are chosen by position,
+    there is no header. Without a header, the columns are u, v and weight; if columns are chosen by
+    position, further columns may follow.
 
-    Return the delimiter, the names of all columns and of those of the graph, the number of the
-    first line with data, and this line if it has been read.
+    Return the delimiter, the names of all columns, the chosen columns, the number of the first line
+    with data, and this line if it has been read.
     """
     number, line = file.first_row(comments, "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
@@ -179,8 +180,8 @@ def _read_head(
                     f"{len(names)} columns without a header; choose columns by position from 0, as "
                     "in columns=(0, 1, 2)"
                 )
-            known = "u", "v", "weight", *map(str, range(3, len(names)))
-            names, pending = list(known[: len(names)]), line
+            default = "u", "v", "weight", *map(str, range(3, len(names)))
+            names, pending = list(default[: len(names)]), line
         chosen = choose([*names, *(name for name, _ in keys if name not in names)])
     except OptionError:
         raise
@@ -221,7 +222,7 @@ def _begins(line: bytes) -> bool:
     if len(fields) < 2 or fields[0][:1] in b"#%" or len(numbers) > 1:
         return False
     # A byte that is not text becomes an unassigned character, which is not printable.
-    return True in numbers or line.decode(errors=ANY).replace("\t", " ").strip().isprintable()
+    return True in numbers or line.decode(errors=ANY_BYTES).replace("\t", " ").strip().isprintable()
 
 
 FORMAT = Format(

@@ -9,11 +9,12 @@ import numpy as np
 from ..edge_table import EdgeTable
 from ..file_format import Format
 from .blocks import Blocks, Header
-from .columns import Row, read_rows
+from .row_parser import Row, read_rows
 from .text_file import TextFile, open_text, shown, split_fields, write_rows
 
 _COMMENT = b"c"
-_ARC = ("tag", "u", "v", "weight")
+_ARC_FIELDS = ("tag", "u", "v", "weight")
+#: The first field of the lines of edges, by the second field of the header.
 _TAGS = {b"sp": b"a", b"tw": b"", b"td": b"", b"edge": b"e", b"edges": b"e", b"col": b"e"}
 
 
@@ -32,11 +33,11 @@ def gr_blocks(path: Path) -> Blocks:
         if fields[0] == b"p":
             row, num_edges = _header(file, number, fields)
             yield Header(row.num_vertices, num_edges, number)
-            start, line = number + 1, b""
+            yield from read_rows(file, row, number=number + 1)
         else:
-            row, start = Row(_COMMENT, _ARC, b"a"), number
             yield Header()
-        yield from read_rows(file, row, number=start, pending=line)
+            row = Row(_COMMENT, _ARC_FIELDS, b"a")
+            yield from read_rows(file, row, number=number, pending=line)
 
 
 def write_gr(path: Path, table: EdgeTable) -> None:
@@ -49,15 +50,18 @@ def write_gr(path: Path, table: EdgeTable) -> None:
 
 
 def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int | None]:
-    """Parse `p sp n m`, `p tw n m` or `p edge n m`; return the form of further lines, and m."""
+    """Parse `p sp n m`, `p tw n m` or `p edge n m`; return the format of other lines, and m.
+
+    None stands for an m that is not checked.
+    """
     if len(fields) != 4 or fields[1] not in _TAGS:
         wanted = "'p sp n m', 'p tw n m' or 'p edge n m'"
         file.fail(number, f"expected {wanted}, found {shown(b' '.join(fields))}")
     num_vertices, num_edges = (file.count(number, token) for token in fields[2:])
     tag = _TAGS[fields[1]]
-    row = {b"a": _ARC, b"e": _ARC[:3], b"": _ARC[1:3]}[tag]
-    comments = _COMMENT + b"n" * (tag == b"e")  # colours of vertices
-    return Row(comments, row, tag, 1, num_vertices), None if tag == b"e" else num_edges
+    fields_of_edge = {b"a": _ARC_FIELDS, b"e": _ARC_FIELDS[:3], b"": _ARC_FIELDS[1:3]}[tag]
+    ignored = _COMMENT + b"n" * (tag == b"e")  # lines `n` have colours of vertices
+    return Row(ignored, fields_of_edge, tag, 1, num_vertices), None if tag == b"e" else num_edges
 
 
 FORMAT = Format(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ....errors import FileFormatError
 from ...edge_list import Columns
 from ...libraries.arrow_tables import plain_values
-from ...libraries.pyarrow import arrow_csv, pa
+from ...libraries.pyarrow import pa
 from ..file_format import Format
 from .blocks import Blocks, Header
-from .columns import DECIMAL, check_last_line, require, whole_lines
+from .row_parser import DECIMAL, arrow_table, check_last_line, require, whole_lines
 from .text_file import (
     LARGEST_EXACT,
     SHORT_INTEGER,
@@ -35,11 +35,13 @@ _BLANKS = bytes.maketrans(b"\t", b" ")
 
 
 class _Line(NamedTuple):
-    """The form of the line of a vertex: `skip` numbers to ignore, then `step` per neighbour."""
+    """The format of the line of a vertex."""
 
     num_vertices: int
-    skip: int
-    step: int
+    #: Number of leading fields to ignore: the size and the weights of the vertex.
+    num_ignored: int
+    #: Number of fields for each neighbour: 2 if edges have weights, otherwise 1.
+    num_per_neighbour: int
 
 
 def metis_blocks(path: Path) -> Blocks:
@@ -48,39 +50,39 @@ def metis_blocks(path: Path) -> Blocks:
     After the header `n m [format [ncon]]` there are n lines, for vertices 1 to n. Each listed
     neighbour becomes an edge. So each edge of the METIS graph is read twice, once from each end. If
     the last digit of the format is 1, the weight of the edge follows each neighbour; it may be
-    decimal, unlike in METIS. If the other
-    digits are 1, lines begin with a size or with `ncon` weights of the vertex; these are ignored.
-    Lines that start with `%` are comments.
+    decimal, unlike in METIS. If the first or second digit is 1, a line begins with the size or
+    with `ncon` weights of its vertex; these are ignored. Lines that start with `%` are comments.
 
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
     """
     with open_text(path) as file:
         number, line = file.first_row(_COMMENT, "line of counts")
-        form, stated = _header(file, number, split_fields(line))
-        check_edges(path, number, stated, 4)
-        yield Header(form.num_vertices, None)
-        header_line, count = number, 0
+        form, num_edges = _header(file, number, split_fields(line))
+        check_edges(path, number, num_edges, 4)
+        yield Header(form.num_vertices)
+        header_line, num_neighbours = number, 0
         number, vertex = number + 1, 0
         for block in whole_lines(file.handle, longest=_LONGEST_LINE):
             try:
                 degree, columns = _parse(block, form, vertex)
-            except ValueError as doubt:
-                _explain(file, block, form, number, vertex, doubt)
+            except ValueError as error:
+                _raise_for_malformed_line(file, block, form, number, vertex, error)
             yield columns
-            count += len(columns[0])
+            num_neighbours += len(columns[0])
             vertex += len(degree)
             number += block.count(b"\n")
-        # Vertices without a line have no neighbours: empty last lines are easily lost.
-        if count != 2 * stated:
+        # Lines at the end may be missing: their vertices have no neighbours.
+        if num_neighbours != 2 * num_edges:
             file.fail(
                 header_line,
-                f"states {stated} edges, so {2 * stated} neighbours, one at each end; the lines "
-                f"list {count}, of {vertex} of {form.num_vertices} vertices",
+                f"states {num_edges} edges, so {2 * num_edges} neighbours, one at each end; the "
+                f"lines list {num_neighbours}, of {vertex} of {form.num_vertices} vertices",
             )
 
 
 def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[_Line, int]:
+    """Parse the header; return the format of further lines, and the number of edges."""
     kind = fields[2].zfill(3) if len(fields) > 2 else b"000"
     if not 2 <= len(fields) <= 4 or not _FORMAT.fullmatch(kind):
         file.fail(number, f"expected 'n m [format [ncon]]', found {shown(b' '.join(fields))}")
@@ -91,29 +93,32 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[_Line, in
 
 
 def _parse(block: bytes, form: _Line, vertex: int) -> tuple[NDArray[np.int64], Columns]:
-    """Return the degrees of the vertices from `vertex` on and their arcs, or raise a ValueError."""
+    """Return the degrees of the vertices from `vertex` on, and their arcs.
+
+    Raise a ValueError if a line may be malformed.
+    """
     require(block.endswith(b"\n"), "a line that is too long")
     text = _COMMENT_LINE.sub(b"", block).replace(b"\r\n", b"\n").translate(_BLANKS)
     others = text.translate(None, b"0123456789- \n")
-    is_decimal = form.step > 1 and bool(others) and not others.translate(None, b".eE+")
+    is_decimal = form.num_per_neighbour > 1 and bool(others) and not others.translate(None, b".eE+")
     require(is_decimal or not others, "a byte that is not part of a number")
     number = _numbers(text, pa.float64() if is_decimal else pa.int64())
     length, num_lines = _lengths(text), form.num_vertices - vertex
     require(not length[num_lines:].any(), "more lines than vertices")
     length = length[:num_lines]
-    degree, odd = np.divmod(length - form.skip, form.step)
+    degree, odd = np.divmod(length - form.num_ignored, form.num_per_neighbour)
     require(not odd.any() and degree.min(initial=0) >= 0, "a line without its fields")
-    if form.skip:  # drop the size and weights of the vertex
+    if form.num_ignored:  # drop the size and weights of the vertex
         place = np.arange(len(number)) - np.repeat(np.cumsum(length) - length, length)
-        number = number[place >= form.skip]
-    v = number[:: form.step].astype(np.int64, copy=False) - 1
+        number = number[place >= form.num_ignored]
+    v = number[:: form.num_per_neighbour].astype(np.int64, copy=False) - 1
     if is_decimal:
         require((v + 1 == number[::2]).all(), "a vertex that is not an integer")
         require(abs(number).max() < LARGEST_EXACT, "a number that float64 may round")
     is_inside = not len(v) or (v.min() >= 0 and v.max() < form.num_vertices)
     require(is_inside, "a vertex out of range")
     u = np.repeat(np.arange(vertex, vertex + len(degree)), degree)
-    return degree, (u, v, number[1::2] if form.step > 1 else None)
+    return degree, (u, v, number[1::2] if form.num_per_neighbour > 1 else None)
 
 
 def _numbers(text: bytes, kind: Any) -> NDArray[Any]:
@@ -121,16 +126,11 @@ def _numbers(text: bytes, kind: Any) -> NDArray[Any]:
     lines = text.replace(b" ", b"\n")
     if lines.isspace() or not lines:
         return np.empty(0, kind.to_pandas_dtype())
-    table = arrow_csv.read_csv(
-        pa.BufferReader(lines),
-        arrow_csv.ReadOptions(column_names=["n"], use_threads=False, block_size=len(lines) + 1),
-        convert_options=arrow_csv.ConvertOptions(column_types={"n": kind}, null_values=[]),
-    )
-    return plain_values(table["n"].chunk(0))
+    return plain_values(arrow_table(lines, ["n"], {"n": kind})["n"].chunk(0))
 
 
 def _lengths(text: bytes) -> NDArray[np.int64]:
-    """Return the number of numbers in each line."""
+    """Return the number of fields in each line."""
     data = np.frombuffer(text, np.uint8)
     if not len(data):
         return np.empty(0, np.int64)
@@ -141,10 +141,13 @@ def _lengths(text: bytes) -> NDArray[np.int64]:
     return np.add.reduceat(is_first, starts, dtype=np.int64)
 
 
-def _explain(
-    file: TextFile, block: bytes, form: _Line, number: int, vertex: int, doubt: ValueError
+def _raise_for_malformed_line(
+    file: TextFile, block: bytes, form: _Line, number: int, vertex: int, cause: ValueError
 ) -> NoReturn:
-    """Find the first malformed line of a block, and raise an error that names it."""
+    """Raise an error that names the first malformed line of a block; if there is none, the block.
+
+    `number` and `vertex` are those of the first line.
+    """
     check_last_line(file, block, number)
     for here, line in enumerate(block.split(b"\n"), number):
         file.check_line_ends(here, line)
@@ -155,17 +158,21 @@ def _explain(
         if vertex > form.num_vertices and fields:
             file.fail(here, f"there are only {form.num_vertices} vertices")
         for place, token in enumerate(fields):
-            is_weight = form.step > 1 and place >= form.skip and (place - form.skip) % 2
+            is_weight = (
+                form.num_per_neighbour > 1
+                and place >= form.num_ignored
+                and (place - form.num_ignored) % 2
+            )
             if not SHORT_INTEGER.fullmatch(token) and not (is_weight and DECIMAL.fullmatch(token)):
                 file.fail(here, f"{shown(token)} is not an integer of at most 18 digits")
-        degree, odd = divmod(len(fields) - form.skip, form.step)
+        degree, odd = divmod(len(fields) - form.num_ignored, form.num_per_neighbour)
         if vertex <= form.num_vertices and (degree < 0 or odd):
-            wanted = f"{form.skip} fields and {form.step} for each neighbour"
+            wanted = f"{form.num_ignored} fields and {form.num_per_neighbour} for each neighbour"
             file.fail(here, f"expected {wanted}, found {len(fields)}")
-        for token in fields[form.skip :: form.step]:
+        for token in fields[form.num_ignored :: form.num_per_neighbour]:
             if not 1 <= int(token) <= form.num_vertices:
                 file.fail(here, range_problem(token.decode(), 1, form.num_vertices))
-    raise FileFormatError(f"{file.path}: lines {number} to {here}: {doubt}")
+    raise FileFormatError(f"{file.path}: lines {number} to {here}: {cause}")
 
 
 FORMAT = Format("metis", (".graph", ".metis"), blocks=metis_blocks)

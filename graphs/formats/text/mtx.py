@@ -9,13 +9,13 @@ import numpy as np
 from ..edge_table import EdgeTable
 from ..file_format import Format
 from .blocks import Blocks, Header
-from .columns import Row, read_rows
+from .row_parser import Row, read_rows
 from .text_file import TextFile, open_text, shown, split_fields, write_rows
 
 _COMMENT = b"%"
-_ENTRY = ("u", "v", "weight")
 _WEIGHTED = b"integer", b"unsigned-integer", b"real", b"double"
-_FIELDS = {b"pattern": ("u", "v"), **dict.fromkeys(_WEIGHTED, _ENTRY)}
+#: The fields of a line, by the type of the values that the first line states.
+_FIELDS = {b"pattern": ("u", "v"), **dict.fromkeys(_WEIGHTED, ("u", "v", "weight"))}
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
@@ -29,7 +29,7 @@ def mtx_blocks(path: Path) -> Blocks:
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
     """
     with open_text(path) as file:
-        values = _fields(file, *next(file.lines()))
+        fields_of_entry = _fields(file, *next(file.lines()))
         number, line = file.first_row(_COMMENT, "line of sizes")
         fields = split_fields(line)
         if len(fields) != 3:
@@ -37,7 +37,7 @@ def mtx_blocks(path: Path) -> Blocks:
         rows, columns, num_entries = (file.count(number, token) for token in fields)
         if rows != columns:
             file.fail(number, f"expected a square matrix, found {rows} by {columns}")
-        row = Row(_COMMENT, values, first_id=1, num_vertices=rows)
+        row = Row(_COMMENT, fields_of_entry, first_id=1, num_vertices=rows)
         yield Header(rows, num_entries, number)
         yield from read_rows(file, row, number=number + 1)
 

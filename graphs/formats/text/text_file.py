@@ -23,10 +23,10 @@ from ...file_checks import file_errors, max_expanded_size
 from ...libraries.pyarrow import arrow_csv, pa
 from ...places.url import Place
 
-#: An integer that fits in 64 bits, whatever its digits.
+#: An integer of at most 18 digits, which fits in 64 bits.
 SHORT_INTEGER = re.compile(rb"-?[0-9]{1,18}")
 LARGEST_EXACT = 2**53  # float64 represents all integers up to here
-#: The dtypes in which `write_rows` writes others.
+#: Dtypes that `write_rows` converts before it writes them, and the dtypes that it writes.
 WRITTEN_AS: dict[str, np.dtype[Any]] = {"bool": np.dtype("uint8"), "float16": np.dtype("float32")}
 
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
@@ -36,32 +36,32 @@ DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".zst": lambda file: pa.input_stream(file, compression="zstd"),
 }
 
-#: The largest length of a line in bytes, except in formats whose lines list all neighbours.
+#: Bytes of the longest line, except in formats whose lines list all neighbours.
 LONGEST_LINE = 2**20
-_BUFFER = 2**17
-#: Bytes by which a file may be too short for the edges that it states. In a small file, an error
+_BUFFER_SIZE = 2**17
+#: Bytes by which a file may be too short for the edges that it states. For a small file, the error
 #: that names the malformed line is more useful.
 _SLACK = 2**16
 
 
-class _Watched(io.RawIOBase):
-    """A file that passes the number of bytes that were read so far to a function."""
+class _CountedFile(io.RawIOBase):
+    """A file that calls a function with the number of bytes that were read so far."""
 
-    def __init__(self, file: Any, watch: Callable[[int], None]) -> None:
-        self.file, self.watch, self.done = file, watch, 0
+    def __init__(self, file: Any, callback: Callable[[int], None]) -> None:
+        self.file, self.callback, self.num_bytes = file, callback, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         count: int = self.file.readinto(buffer)
-        self.done += count
-        self.watch(self.done)
+        self.num_bytes += count
+        self.callback(self.num_bytes)
         return count
 
 
-class _LineFeeds(_Watched):
-    """A file with line feeds in place of carriage returns."""
+class _FileWithLineFeeds(_CountedFile):
+    """A file whose carriage returns are read as line feeds."""
 
     def readinto(self, buffer: Any) -> int:
         count = super().readinto(buffer)
@@ -70,9 +70,9 @@ class _LineFeeds(_Watched):
 
 
 class TextFile:
-    """A text file that is being read: its first lines one by one, and errors that name a line.
+    """An open text file, whose first lines are read one by one; its errors name a line.
 
-    `handle` has the decompressed content after line `number`, which was read last.
+    `handle` reads the decompressed content after line `number`, the last one that was read.
     """
 
     def __init__(self, path: Place, handle: IO[bytes]) -> None:
@@ -117,35 +117,34 @@ class TextFile:
 @contextlib.contextmanager
 def open_text(path: Place, encoding: str | None = None) -> Iterator[TextFile]:
     """Open a plain or compressed file as UTF-8; errors inside the block name the file."""
-    decompress, most = DECOMPRESSORS.get(path.suffix.lower()), max_expanded_size(path)
+    decompress, most_bytes = DECOMPRESSORS.get(path.suffix.lower()), max_expanded_size(path)
     report = partial(report_progress, f"read {path.name}", total=path.stat().st_size)
 
     def check(size: int) -> None:
-        if size > most:
+        if size > most_bytes:
             raise FileFormatError(
-                f"{path}: decompresses to more than {most:,} bytes, which is far more than graphs "
-                "do; decompress it first if that is right"
+                f"{path}: decompresses to more than {most_bytes:,} bytes, which is far more than "
+                "graphs do; decompress it first if that is right"
             )
 
     with file_errors(path, EOFError, zlib.error, lzma.LZMAError), path.open("rb", 0) as raw:
-        file = io.BufferedReader(_Watched(raw, report), _BUFFER)
-        if decompress is None:
-            yield TextFile(path, _recoded(_with_line_feeds(file), encoding))
-            return
-        with decompress(file) as data:
-            data = io.BufferedReader(_Watched(data, check), _BUFFER)
-            yield TextFile(path, _recoded(_with_line_feeds(data), encoding))
+        file: Any = io.BufferedReader(_CountedFile(raw, report), _BUFFER_SIZE)
+        with contextlib.ExitStack() as stack:
+            if decompress is not None:
+                data = stack.enter_context(decompress(file))
+                file = io.BufferedReader(_CountedFile(data, check), _BUFFER_SIZE)
+            yield TextFile(path, _as_utf8(_with_line_feeds(file), encoding))
 
 
 def _with_line_feeds(file: Any) -> Any:
-    """Return a file whose lines end with carriage returns only, as of old Macs, with line feeds."""
-    start = file.peek(_BUFFER)
+    """Convert carriage returns to line feeds if no line ends with a line feed, as on old Macs."""
+    start = file.peek(_BUFFER_SIZE)
     if b"\r" not in start or b"\n" in start:
         return file
-    return io.BufferedReader(_LineFeeds(file, lambda _: None), _BUFFER)
+    return io.BufferedReader(_FileWithLineFeeds(file, lambda _: None), _BUFFER_SIZE)
 
 
-def _recoded(file: IO[bytes], encoding: str | None) -> Any:
+def _as_utf8(file: IO[bytes], encoding: str | None) -> Any:
     """Return a file of text in an encoding as a file of UTF-8."""
     try:
         return file if encoding is None else codecs.EncodedFile(file, "utf-8", encoding)
@@ -154,7 +153,7 @@ def _recoded(file: IO[bytes], encoding: str | None) -> Any:
 
 
 def split_fields(line: bytes) -> list[bytes]:
-    """Split at spaces and tabs only. Other white space is part of a field, and makes it invalid."""
+    """Split a line at spaces and tabs; with other white space in it, a field is invalid."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
 
@@ -176,10 +175,10 @@ def is_number(token: bytes | str) -> bool:
 
 
 def check_edges(path: Place, number: int, count: int, size: int) -> None:
-    """Check that a file can hold the number of edges that a line states, of `size` bytes each."""
+    """Check that a file can hold `count` edges of `size` bytes each, as line `number` states."""
     is_compressed = path.suffix.lower() in DECOMPRESSORS
-    held = max_expanded_size(path) if is_compressed else path.stat().st_size
-    if count * size > held + _SLACK:
+    most_bytes = max_expanded_size(path) if is_compressed else path.stat().st_size
+    if count * size > most_bytes + _SLACK:
         fail(path, number, f"states {count:,} edges or vertices, more than the file can hold")
 
 
@@ -192,16 +191,18 @@ def write_rows(
     same value in its dtype (float16: in float32). Columns of names are `pyarrow.Array` objects, and
     names are quoted.
     """
-    arrays, quotes = [pa.repeat(tag, len(columns[0]))] if tag else [], "none"
+    arrays, quoting = [pa.repeat(tag, len(columns[0]))] if tag else [], "none"
     for values in columns:
         if isinstance(values, pa.Array):
             arrays.append(values)
-            quotes = "needed"
+            quoting = "needed"
         else:
             arrays.append(pa.array(values.astype(WRITTEN_AS.get(values.dtype.name, values.dtype))))
-    table = pa.table(arrays, names=[str(i) for i in range(len(arrays))])
-    form = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes)
-    arrow_csv.write_csv(table, handle, form)
+    table = pa.table(arrays, names=list(map(str, range(len(arrays)))))
+    options = arrow_csv.WriteOptions(
+        include_header=False, delimiter=delimiter, quoting_style=quoting
+    )
+    arrow_csv.write_csv(table, handle, options)
 
 
 def shown(token: bytes) -> str:

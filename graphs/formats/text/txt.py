@@ -11,24 +11,25 @@ from ...column_names import Weight, choose_columns
 from ...edge_list import Columns, check_weight
 from ..file_format import Format
 from .blocks import Blocks, Header
-from .columns import Row, read_rows
-from .csv import csv_tables, fields_of_row
+from .csv import csv_tables, row_fields
+from .row_parser import Row, read_rows
 from .text_file import TextFile, is_number, open_text, split_fields
 
 _COMMENTS = b"#%"
-_MOST_COMMENTS = 2**16  # after the first edge or line of counts
+#: Lines of comments that are kept while it is unknown whether the line before them is an edge.
+_MOST_COMMENTS = 2**16
 
 
 def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
     """Yield the header and the blocks of a text edge list, plain or compressed.
 
-    Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The number of
-    vertices and the number of edges may come first. They are on separate lines, or on one line if
-    the edges have weights. Without weights, a line of two numbers is an edge, unless it could be
-    the numbers of vertices and edges, which is an error.
+    Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The numbers of
+    vertices and edges may come first: on separate lines, or on one line if the edges have weights.
+    Without weights, a first line of two numbers is an edge, and it is an error if it could be the
+    numbers of vertices and edges, too.
 
-    `weight` may be a tuple of positions: of both ends and optionally the weights. There are no
-    numbers of vertices and edges then, and lines have any number of fields.
+    `weight` may be a position, or a tuple of the positions of both ends and optionally the weights.
+    Then the file does not state numbers of vertices and edges, and a line has any number of fields.
 
     Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. If float64 would
     round an integer, the file is refused.
@@ -39,7 +40,7 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
             start, pending = file.first_row(_COMMENTS, "edges")
             names = [str(at) for at in range(len(split_fields(pending)))]
             try:
-                row = Row(_COMMENTS, fields_of_row(names, choose_columns(names, weight)))
+                row = Row(_COMMENTS, row_fields(names, choose_columns(names, weight)))
             except GraphError as error:
                 file.fail(start, str(error))
             yield Header()
@@ -50,16 +51,19 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
         num_vertices = counts[0][1] if counts else None
         fields = "u", "v", "weight" if weight else "2"
         # Ids from 1 to the stated number are valid, too: then vertex 0 has no edge.
-        last = num_vertices + 1 if num_vertices else num_vertices
-        row = Row(_COMMENTS, fields[:width], num_vertices=last)
+        num_ids = num_vertices + 1 if num_vertices else num_vertices
+        row = Row(_COMMENTS, fields[:width], num_vertices=num_ids)
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
         yield Header(num_vertices, num_edges, line, is_lenient=True)
         blocks = read_rows(file, row, number=start, pending=pending)
-        yield from blocks if counts or width == 3 else _without_counts(file, start, blocks)
+        yield from blocks if counts or width == 3 else _check_first_edge(file, start, blocks)
 
 
-def _without_counts(file: TextFile, number: int, blocks: Iterator[Columns]) -> Iterator[Columns]:
-    """Yield edges without weights; check that the first one is not the number of vertices and m."""
+def _check_first_edge(file: TextFile, number: int, blocks: Iterator[Columns]) -> Iterator[Columns]:
+    """Yield edges without weights; check that the first one is not the counts of a graph.
+
+    It could be, if its second number is that of further edges, and no vertex id exceeds the first.
+    """
     first: tuple[int, int] | None = None
     count = largest = 0
     for block in blocks:
@@ -81,8 +85,8 @@ def _without_counts(file: TextFile, number: int, blocks: Iterator[Columns]) -> I
 def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
     """Read lines up to the first line that must be an edge.
 
-    Return the counts with their line numbers, the number of fields of an edge, and the lines that
-    were read but not parsed, with the number of the first of them.
+    Return the counts with their line numbers; the number of fields of an edge; and the number of
+    the first line that was read but not parsed, with the text from there.
     """
     counts: list[tuple[int, int]] = []
     # `pending` begins with a line of two numbers. They are counts if edges with weights follow;

@@ -1,8 +1,8 @@
-"""Parse text to columns, block by block, and name the first malformed line.
+"""Parse lines of fields to columns, block by block; an error names the first malformed line.
 
-pyarrow parses blocks, first unchanged; if this fails, without comments and with single spaces. If
-pyarrow refuses or might misread a block, Python parses it line by line. This is exact and finds the
-malformed line.
+pyarrow parses each block: first unchanged and, if this fails, without comments and with single
+spaces. If pyarrow refuses or might misread a block, Python parses it line by line. This is exact
+and finds the malformed line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -24,13 +24,14 @@ from ...libraries.arrow_tables import plain_values
 from ...libraries.pyarrow import arrow_csv, compute, pa
 from .text_file import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
 
-_Parsed = tuple[Columns | None, int]  # and the number of lines
+#: The columns of a block, None if it has no rows; and its number of lines.
+_Parsed = tuple[Columns | None, int]
 
 #: Bytes of a block, which fits in the cache. `python -m benchmarks record files` measures it.
 BLOCK_SIZE = 2**19
-ANY = "surrogateescape"  # decodes and encodes any bytes
+ANY_BYTES = "surrogateescape"  # decodes and encodes any bytes
 
-_WANTED = ("u", "v", "weight")
+_COLUMNS = ("u", "v", "weight")
 _DECIMAL_MARKS = (b".", b"e", b"E", b"n", b"N")
 _INTEGER = re.compile(rb"[+-]?[0-9]+")
 DECIMAL = re.compile(
@@ -40,19 +41,21 @@ DECIMAL = re.compile(
 
 @dataclass(frozen=True)
 class Row:
-    """The form of a line."""
+    """The format of a line: its fields, and the vertex ids that it may have."""
 
     #: Lines that start with one of these bytes are skipped.
     comments: bytes
     #: "tag", "u", "v", "weight" in the order of the line. Fields of other names are skipped.
-    fields: tuple[str, ...] = _WANTED
+    fields: tuple[str, ...] = _COLUMNS
+    #: Value of the field "tag" in every line.
     tag: bytes = b""
     #: Smallest vertex id; it becomes 0.
     first_id: int = 0
     num_vertices: int | None = None
-    #: Separates fields, which may then be quoted. If empty, spaces and tabs separate fields.
+    #: The byte that separates fields, which may be quoted. If empty, spaces and tabs separate
+    #: fields, and there are no quotes.
     delimiter: bytes = b""
-    #: Shown in messages; by default the names of the fields.
+    #: The names of the fields in messages; by default `fields`.
     header: str = ""
 
     @property
@@ -67,13 +70,12 @@ def read_rows(file: TextFile, row: Row, *, number: int, pending: bytes = b"") ->
     `number` is the number of the first line. The weights of a block are int64; uint64 if one
     exceeds int64; float64 if one is decimal.
     """
-    texts = whole_lines(file.handle, pending, is_quoted=bool(row.delimiter))
-    parse = partial(_parse_block, row=row)
-    for block, parsed in _ahead(parse, texts):
+    blocks = whole_lines(file.handle, pending, is_quoted=bool(row.delimiter))
+    for block, parsed in _parse_ahead(partial(_parse_block, row=row), blocks):
         try:
             columns, num_lines = parsed.result()
         except ValueError:
-            columns, num_lines = _walk(file, block, number, row), block.count(b"\n")
+            columns, num_lines = _parse_lines(file, block, number, row), block.count(b"\n")
         if columns is not None:
             yield columns
         number += num_lines
@@ -125,14 +127,14 @@ def _rest_of_quote(handle: IO[bytes]) -> bytes:
     return b"".join(lines)
 
 
-def _ahead(
-    function: Callable[[bytes], _Parsed], blocks: Iterable[bytes]
+def _parse_ahead(
+    parse: Callable[[bytes], _Parsed], blocks: Iterable[bytes]
 ) -> Iterator[tuple[bytes, Future[_Parsed]]]:
-    """Yield blocks in order, with futures of their results, on as many threads as pyarrow uses."""
+    """Yield blocks in order, with futures of their columns; later blocks are parsed in threads."""
     waiting: deque[tuple[bytes, Future[_Parsed]]] = deque()
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
         for block in blocks:
-            waiting.append((block, pool.submit(function, block)))
+            waiting.append((block, pool.submit(parse, block)))
             if len(waiting) > pa.cpu_count():
                 yield waiting.popleft()
         yield from waiting
@@ -149,18 +151,45 @@ def _parse_block(block: bytes, row: Row) -> _Parsed:
         text = text.replace(b"\r\n", b"\n")
     try:
         return _parse(text, row), num_lines
-    except ValueError:  # normalise only now, because few blocks need it
-        return _parse(tidy(text, row.comments), row), num_lines
+    except ValueError:  # few blocks have comments or repeated spaces
+        text = with_single_spaces(text)
+        if any(bytes([mark]) in text for mark in row.comments):
+            text = re.sub(rb"(?m)^[%b].*\n" % row.comments, b"", text)
+        return _parse(text, row), num_lines
 
 
-def tidy(text: bytes, comments: bytes) -> bytes:
-    """Remove comments, and reduce the space between fields to one space."""
+def with_single_spaces(text: bytes) -> bytes:
+    """Return lines with one space between fields, and none before and after them."""
     while b"  " in text:  # much faster than a regular expression
         text = text.replace(b"  ", b" ")
-    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
-    if any(bytes([mark]) in text for mark in comments):
-        return re.sub(rb"(?m)^[%b].*\n" % comments, b"", text)
-    return text
+    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
+
+
+def arrow_table(
+    text: bytes,
+    names: Sequence[str],
+    types: Mapping[str, Any],
+    delimiter: bytes = b",",
+    *,
+    is_quoted: bool = True,
+    has_names: bool = False,
+) -> Any:
+    """Parse lines with pyarrow to a `pyarrow.Table` of the columns in `types`.
+
+    `names` are those of all columns. Each column is one chunk. If vertices have names, they must be
+    UTF-8, and pyarrow uses several threads.
+    """
+    options = arrow_csv.ConvertOptions(
+        column_types=types, include_columns=list(types), null_values=[], check_utf8=has_names
+    )
+    return arrow_csv.read_csv(
+        pa.BufferReader(text),
+        arrow_csv.ReadOptions(column_names=names, use_threads=has_names, block_size=len(text) + 1),
+        arrow_csv.ParseOptions(
+            delimiter=delimiter.decode(), quote_char='"' if is_quoted else False
+        ),
+        options,
+    )
 
 
 def _parse(text: bytes, row: Row) -> Columns | None:
@@ -171,19 +200,12 @@ def _parse(text: bytes, row: Row) -> Columns | None:
     require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(row.delimiter))
     may_be_hexadecimal = b"x" in text or b"X" in text  # pyarrow parses 0x10 as an integer
     are_decimal = any(mark in text for mark in _DECIMAL_MARKS)
-    integers = _WANTED[: 0 if may_be_hexadecimal else 2 if are_decimal else 3]
-    wanted = [name for name in ("tag", *_WANTED) if name in row.fields]
+    integers = _COLUMNS[: 0 if may_be_hexadecimal else 2 if are_decimal else 3]
+    wanted = [name for name in ("tag", *_COLUMNS) if name in row.fields]
     types = {name: pa.int64() if name in integers else pa.string() for name in wanted}
-    quote = '"' if row.delimiter else False
-    table = arrow_csv.read_csv(
-        pa.BufferReader(text),
-        arrow_csv.ReadOptions(column_names=row.fields, use_threads=False, block_size=len(text) + 1),
-        arrow_csv.ParseOptions(delimiter=(row.delimiter or b" ").decode(), quote_char=quote),
-        arrow_csv.ConvertOptions(
-            column_types=types, include_columns=wanted, check_utf8=False, null_values=[]
-        ),
-    )
-    columns = {name: table[name].chunk(0) for name in wanted}  # the block is one chunk
+    delimiter, is_quoted = row.delimiter or b" ", bool(row.delimiter)
+    table = arrow_table(text, row.fields, types, delimiter, is_quoted=is_quoted)
+    columns = {name: table[name].chunk(0) for name in wanted}
     for name, values in columns.items():
         if row.delimiter and b" " in text and values.type == pa.string():
             columns[name] = compute.ascii_trim_whitespace(values)
@@ -191,46 +213,49 @@ def _parse(text: bytes, row: Row) -> Columns | None:
         # Comparing with a Python value would import pandas, if it is installed.
         require(columns["tag"].unique().to_pylist() == [row.tag.decode()])
     if may_be_hexadecimal:
-        require(not any(map(_has_x, columns.values())))
-    u, v = (_ids(columns[name]) for name in "uv")
+        require(not any(map(_has_letter_x, columns.values())))
+    u, v = (_arrow_ids(columns[name]) for name in "uv")
     require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
     if row.first_id:
         u, v = u - row.first_id, v - row.first_id
-    return u, v, _weights(columns["weight"]) if "weight" in columns else None
+    return u, v, _arrow_weights(columns["weight"]) if "weight" in columns else None
 
 
-def _ids(strings: Any) -> NDArray[np.int64]:
-    """Parse vertex ids with pyarrow, which may be written as floats, such as 5.0."""
+def _arrow_ids(column: Any) -> NDArray[np.int64]:
+    """Convert vertex ids, of integers or of strings such as 5.0, with pyarrow."""
     try:
-        return plain_values(strings.cast("int64"))
+        return plain_values(column.cast("int64"))
     except pa.ArrowInvalid:
-        values = plain_values(strings.cast("float64"))
+        values = plain_values(column.cast("float64"))
         ids = values.astype(np.int64)
         require(bool((ids == values).all()) and np.abs(values).max() < LARGEST_EXACT)
         return ids
 
 
-def _weights(strings: Any) -> NDArray[Any]:
-    """Parse weights with pyarrow; raise a ValueError if it refuses or might round one."""
-    if strings.type == pa.int64():
-        return plain_values(strings)
-    data = strings.buffers()[2]
+def _arrow_weights(column: Any) -> NDArray[Any]:
+    """Convert weights, of integers or of strings, with pyarrow.
+
+    Raise a ValueError if pyarrow refuses a weight or might round it.
+    """
+    if column.type == pa.int64():
+        return plain_values(column)
+    data = column.buffers()[2]
     text = data.to_pybytes() if data else b""
     if not any(mark in text for mark in _DECIMAL_MARKS):
-        return plain_values(strings.cast("int64"))
-    weight = plain_values(strings.cast("float64"))
+        return plain_values(column.cast("int64"))
+    weight = plain_values(column.cast("float64"))
     require(np.abs(weight).max() < LARGEST_EXACT)  # excludes NaN, overflow and rounded integers
     if b"+" in text:
-        require(not compute.any(compute.starts_with(strings, "+")).as_py())
+        require(not compute.any(compute.starts_with(column, "+")).as_py())
     return weight
 
 
 def parse_weights(file: TextFile, strings: Any, lines: Sequence[int]) -> NDArray[Any]:
-    """Parse a `pyarrow.StringArray` of weights, which are in these lines."""
+    """Parse a `pyarrow.StringArray` of weights; `lines` are their line numbers, for errors."""
     strings = compute.ascii_trim_whitespace(strings)
     try:
-        require(not _has_x(strings))
-        return _weights(strings)
+        require(not _has_letter_x(strings))
+        return _arrow_weights(strings)
     except ValueError:
         tokens = [token.encode() for token in strings.to_pylist()]
     for line, token in zip(lines, tokens, strict=False):
@@ -241,24 +266,25 @@ def parse_weights(file: TextFile, strings: Any, lines: Sequence[int]) -> NDArray
     return _exact_weights(file, lines, tokens)
 
 
-def _has_x(strings: Any) -> bool:
+def _has_letter_x(strings: Any) -> bool:
     return bool(compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py())
 
 
-def require(holds: bool, problem: str = "pyarrow might misread this block") -> None:
-    """Raise a ValueError unless a condition for parsing a block at once holds."""
-    if not holds:
+def require(is_met: bool, problem: str = "pyarrow might misread this block") -> None:
+    """Raise a ValueError unless a condition for parsing a block at once is met."""
+    if not is_met:
         raise ValueError(problem)
 
 
-def _walk(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None:
+def _parse_lines(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None:
+    """Parse lines one by one; raise an error that names the first malformed line."""
     check_last_line(file, block, number)
     lines, rows = [], []
     for here, fields in records(file, block, number, row.delimiter):
         if fields and not (fields[0] and fields[0][:1] in row.comments):
             lines.append(here)
             try:
-                rows.append(_values(fields, row))
+                rows.append(_checked_fields(fields, row))
             except ValueError as error:
                 file.check_line_ends(here, b" ".join(fields) + b" ")
                 file.fail(here, str(error))
@@ -272,33 +298,36 @@ def _walk(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None
 def records(
     file: TextFile, block: bytes, number: int, delimiter: bytes
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the number and the fields of each line; with a delimiter, fields may be quoted."""
+    """Yield the number and the fields of each record; with a delimiter, fields may be quoted.
+
+    A record with line ends in quotes has the number of its first line.
+    """
     if not delimiter:
         yield from enumerate(map(split_fields, block.split(b"\n")), number)
         return
-    lines = (line.strip(" \r") for line in block.decode(errors=ANY).split("\n"))
+    lines = (line.strip(" \r") for line in block.decode(errors=ANY_BYTES).split("\n"))
     reader = csv.reader(lines, delimiter=delimiter.decode(), skipinitialspace=True)
     here = number
     try:
         for fields in reader:
-            yield here, [field.strip().encode(errors=ANY) for field in fields]
+            yield here, [field.strip().encode(errors=ANY_BYTES) for field in fields]
             here = number + reader.line_num
     except csv.Error as error:
         file.check_line_ends(here, block.split(b"\n")[here - number])
         file.fail(here, str(error))
 
 
-def _values(fields: list[bytes], row: Row) -> list[bytes]:
-    """Return u, v and the weight of a line, or raise a ValueError that says what is wrong."""
+def _checked_fields(fields: list[bytes], row: Row) -> list[bytes]:
+    """Return u, v and the weight of a line; raise a ValueError if one of them is invalid."""
     header = row.header or " ".join(row.fields).replace("tag", row.tag.decode())
     if row.tag and fields[0] != row.tag:
         raise ValueError(f"expected '{header}', found {shown(b' '.join(fields))}")
     if len(fields) != len(row.fields):
         raise ValueError(f"expected {len(row.fields)} fields, '{header}', found {len(fields)}")
-    values = [fields[row.fields.index(name)] for name in _WANTED if name in row.fields]
+    values = [fields[row.fields.index(name)] for name in _COLUMNS if name in row.fields]
     for place, token in enumerate(values[:2]):
         if not _INTEGER.fullmatch(token):
-            values[place] = token = _whole(token)
+            values[place] = token = _as_integer(token)
         if not row.first_id <= _integer(token) <= row.last_id:
             raise ValueError(range_problem(token[:24].decode(), row.first_id, row.last_id))
     for token in values[2:]:
@@ -306,7 +335,7 @@ def _values(fields: list[bytes], row: Row) -> list[bytes]:
     return values
 
 
-def _whole(token: bytes) -> bytes:
+def _as_integer(token: bytes) -> bytes:
     """Return a vertex id that is written as a float, such as 5.0, as an integer."""
     value = float(token) if DECIMAL.fullmatch(token) else 0.5
     if not value.is_integer() or abs(value) >= LARGEST_EXACT:
@@ -315,7 +344,10 @@ def _whole(token: bytes) -> bytes:
 
 
 def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]) -> NDArray[Any]:
-    """Return weights in the dtype that represents all of them."""
+    """Convert valid weights to the dtype that represents all of them exactly.
+
+    Raise an error that names a line if there is no such dtype.
+    """
     integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
     for at, value in integers.items():
@@ -333,12 +365,13 @@ def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]
 
 
 def _integer(token: bytes) -> int:
-    """Return the value of the first 40 digits of an integer, enough to fail all checks."""
+    """Return the value of the first 40 digits of an integer; more digits exceed every bound."""
     value = int(token.lstrip(b"+-0")[:40] or b"0")
     return -value if token.startswith(b"-") else value
 
 
 def _check_weight(token: bytes) -> None:
+    """Raise a ValueError if a field is not a weight."""
     if token.lower().lstrip(b"+-") == b"nan":
         raise ValueError("the weight is NaN")
     if not DECIMAL.fullmatch(token):
