@@ -13,7 +13,7 @@ from .vocabulary import ArrayModule, Reduction
 
 Array = NDArray[Any]
 
-_REDUCE: dict[str, np.ufunc] = {
+UFUNCS: dict[str, np.ufunc] = {
     "min": np.minimum,
     "max": np.maximum,
     "sum": np.add,
@@ -92,7 +92,7 @@ class NumpyArrays(ArrayModule):
         # For an empty segment, reduceat would return the value after it.
         filled = starts < offsets[1:]
         if len(values):
-            reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=dtype)
+            reduced[filled] = UFUNCS[op].reduceat(values, starts[filled], dtype=dtype)
         return reduced
 
     def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
@@ -119,7 +119,7 @@ class NumpyArrays(ArrayModule):
         self, index: Array, values: Array, size: int, op: Reduction, initial: Any, /
     ) -> Array:
         target = np.full(size, initial, values.dtype)
-        _REDUCE[op].at(target, index, values)
+        UFUNCS[op].at(target, index, values)
         return target
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
