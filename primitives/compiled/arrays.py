@@ -252,7 +252,7 @@ class NumbaArrays(BlockArrays):
         return joining[:count], root
 
     def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
-        runs = self._deal(u, v, key, size)
+        runs = self._make_runs(u, v, key, size)
         if runs is None:
             return super().join_by_key(u, v, key, size)
         failed = np.zeros(1, np.uint8)
@@ -300,7 +300,7 @@ class NumbaArrays(BlockArrays):
         share(kruskal.gather_joining, length, number, counts, records, raw(joining))
         return joining[: counts.sum()], root
 
-    def _deal(self, u: Array, v: Array, key: Array, size: int) -> Runs | None:
+    def _make_runs(self, u: Array, v: Array, key: Array, size: int) -> Runs | None:
         """Distribute the pairs to runs; return None if a run or a pair does not fit."""
         length, shares, share = len(key), len(self._team.shares(len(key))), self._team.share
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
@@ -310,49 +310,45 @@ class NumbaArrays(BlockArrays):
         lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
         highest = max(high % 2**64 for _, high in ranges)
         cut = max(0, (highest - lowest).bit_length() - 32)
-        shift, floor, dealt = choose_buckets(words, lowest, highest, cut, sizes().run)
+        shift, floor, num_buckets = choose_buckets(words, lowest, highest, cut, sizes().run)
         buckets = words, np.uint64(lowest), shift, floor
-        counts, total = np.empty((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
-        ends, unlike = np.empty((2, dealt), np.int64)
+        counts, total = np.empty((shares, num_buckets), np.uint64), np.zeros(num_buckets, np.uint64)
+        ends, bits = np.empty((2, num_buckets), np.int64)
         share(kruskal.count_buckets, length, *buckets, Each(counts))
         sorting.make_places(counts, total)
-        num_runs, longest = kruskal.find_runs(total, floor, sizes().run, shift - cut, ends, unlike)
-        ends, unlike = ends[:num_runs], unlike[:num_runs]
-        count = int(ends[-1])
-        if longest > max(sizes().longest_run, count // (4 * shares)):
+        num_runs, longest = kruskal.find_runs(total, floor, sizes().run, shift - cut, ends, bits)
+        if longest > max(sizes().longest_run, length // (4 * shares)):
             return None
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
-        together = size < 2**31 and count < 2**32
-        together &= len(self._team.shares(count)) >= sizes().joined_together
-        links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
+        is_together = size < 2**31 and length < 2**32 and shares >= sizes().joined_together
+        links, records = empty(size * is_together, np.uint64), empty(2 * length, np.uint64)
         records = records.reshape(-1, 2)
-        if together:
+        if is_together:
             share(kruskal.make_roots, size, links, records)
         share(kruskal.deal, length, raw(u), raw(v), *buckets, cut, Each(counts), records)
         # Only keys of 64 bits lose bits. With one type for all keys, kernels are compiled once.
-        lossy = words if cut else np.empty(0, np.uint64)
-        return Runs(ends, unlike, lossy, records, links, longest)
+        whole_key = words if cut else np.empty(0, np.uint64)
+        return Runs(ends[:num_runs], bits[:num_runs], whole_key, records, links, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = raw(self.arange(size, self.index_dtype(size)))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
         shared = raw(u), raw(v), parent, undecided, reached
-        (_, cut), *parts = helper_parts(len(u), len(self._team.shares(len(u))))
-        undecided[cut:] = 1
+        (_, stop), *ranges = helper_parts(len(u), len(self._team.shares(len(u))))
+        undecided[stop:] = 1
 
-        def main() -> tuple[int, int]:
+        def join() -> tuple[int, int]:
             try:
-                own = shared[0][:cut], shared[1][:cut], parent, raw(joining)
-                joined = trees.join_in_order(*own)
+                joined = trees.join_in_order(raw(u)[:stop], raw(v)[:stop], parent, raw(joining))
                 rest = raw(joining[joined:])
-                more, examined = shared_trees.join_undecided(cut, len(u), *shared, rest)
-                return joined + more, cut + examined
+                more, examined = shared_trees.join_undecided(stop, len(u), *shared, rest)
+                return joined + more, stop + examined
             finally:  # the helpers run until this is set
                 reached[0] = len(u)
 
-        helpers = ((shared_trees.reject_cycles, *part, *shared) for part in parts)
-        (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
+        helpers = ((shared_trees.reject_cycles, *limits, *shared) for limits in ranges)
+        (joined, examined), *_ = self._team.call(operator.call, [(join,), *helpers])
         return joining[:joined], len(u) - examined
 
     def unite(self, parent: Array, u: Array, v: Array, /, *, by_rank: bool) -> tuple[Array, Array]:
@@ -367,7 +363,7 @@ class NumbaArrays(BlockArrays):
     def merge_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         dtype = self.index_dtype(size + len(u))
         parent, count = self.arange(size + len(u), dtype), empty(len(u), np.int64)
-        words, top = _roots(self.arange(size, dtype))
+        words, top = _words_of_roots(self.arange(size, dtype))
         ends = (raw(end.astype(dtype, copy=False)) for end in (u, v))
         trees.merge_in_order(*ends, top, words, raw(parent), raw(count))
         return parent, count
@@ -379,7 +375,7 @@ class NumbaArrays(BlockArrays):
         parent, level = self.arange(size, dtype), self.full(size, len(ends), level_dtype(len(ends)))
         tally = np.zeros((len(ends), TALLY), np.uint64)
         tally[:1, 0], tally[:1, -1] = size, size > 0
-        words, top = _roots(self.full(size, 1, dtype))
+        words, top = _words_of_roots(self.full(size, 1, dtype))
         pairs = (raw(end.astype(dtype, copy=False)) for end in (u, v))
         trees.join_levels(*pairs, np.array(ends, np.uint64), top, words, raw(parent), level, tally)
         return parent, level, tally.ravel().view(np.int64)
@@ -404,14 +400,14 @@ class NumbaArrays(BlockArrays):
         arrays = u, v, self._sorted_records(raw(key)), *sets, certain, undecided, counts
         trees.contract_tile(*map(raw, arrays))
         trees.flatten(raw(fragment))
-        positions = certain[: counts[0]], undecided[: counts[1]]
-        return *positions, *self.number_roots(fragment)
+        number, count = self.number_roots(fragment)
+        return certain[: counts[0]], undecided[: counts[1]], number, count
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
-        near, far = map(np.ascontiguousarray, table)
+        near, far = table
         out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)
-        arrays = raw(near), raw(far), size, raw(first), raw(last)
-        self._team.share(trees.range_max, len(first), *arrays, raw(out))
+        arguments = raw(near), raw(far), size, raw(first), raw(last), raw(out)
+        self._team.share(trees.range_max, len(first), *arguments)
         return out
 
     def path_sums(self, parent: Array, values: Array, /) -> Array:
@@ -458,7 +454,7 @@ class NumbaArrays(BlockArrays):
         return bits
 
 
-def _roots(values: Array) -> tuple[Array, np.uint64]:
+def _words_of_roots(values: Array) -> tuple[Array, np.uint64]:
     """Return words for `find_set` that make each node a root with its value, and the bit `top`."""
     words, top = raw(values), np.uint64(1 << 8 * values.itemsize - 1)
     words |= words.dtype.type(top)
