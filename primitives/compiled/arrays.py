@@ -15,7 +15,7 @@ from ...runtime.memory import empty
 from ...runtime.sizes import sizes
 from ...runtime.team import Each, Team, team
 from ..hierarchies import TALLY, level_dtype
-from ..joins import helper_parts
+from ..joins import helper_ranges
 from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
 from . import elements, kruskal, pairs, shared_trees, sorting, trees
@@ -335,7 +335,7 @@ class NumbaArrays(BlockArrays):
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
         shared = raw(u), raw(v), parent, undecided, reached
-        (_, stop), *ranges = helper_parts(len(u), len(self._team.shares(len(u))))
+        (_, stop), *ranges = helper_ranges(len(u), len(self._team.shares(len(u))))
         undecided[stop:] = 1
 
         def join() -> tuple[int, int]:

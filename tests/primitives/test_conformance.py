@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from mstflow.primitives import backends, hierarchies, joins, paths, points, vocabulary
 from mstflow.primitives.hierarchies import Hierarchies
-from mstflow.primitives.joins import Joins, helper_parts
+from mstflow.primitives.joins import Joins, helper_ranges
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.primitives.paths import Paths
 from mstflow.primitives.points import Proximity
@@ -240,7 +240,7 @@ def test_join_by_key_with_most_pairs_inside_a_set(ops, share, bits):
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_the_ranges_of_helpers_cover_all_pairs(threads):
     for length in range(200):
-        parts = helper_parts(length, threads)
+        parts = helper_ranges(length, threads)
         assert [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
         assert (len(parts), parts[-1][1]) == (threads, length)
     layouts = {f"{threads} threads": NumpyArrays(threads)}
