@@ -4,11 +4,6 @@ Squared distances are computed from matrix products, which are rounded. So each 
 gives a lower bound of a distance. Distances that may decide the result are computed again, exactly.
 So the result does not depend on the rounding of products.
 
-| primitive         | result                                                         |
-|-------------------|----------------------------------------------------------------|
-| nearest_in_blocks | the k nearest points outside the fragment, for some points     |
-| lightest_between  | the lightest edge between each two fragments                   |
-
 See `primitives.points` for points, weights and edge ids.
 """
 
@@ -30,25 +25,18 @@ class Screen(NamedTuple):
     For points i and j with the product p of their rows, half their scaled squared distance is at
     least ``half[i] + half[j] - p``.
 
-    Attributes
-    ----------
-    rows : array of shape (n, d)
-        In the dtype of the distances.
-    half : array of length n
-        Half the squared length of each row, reduced by the largest error of products.
-    scale : float
-        The factor by which squared distances are scaled, halved.
-    margin, tiny : float
-        More than the largest error of a rounded distance: a factor, and what underflow adds.
-    least : float
-        More than the largest scaled square that underflows.
     """
 
+    #: The coordinates, an array of shape (n, d) in the dtype of the distances.
     rows: Array
+    #: Half the squared length of each row, reduced by the largest error of products.
     half: Array
+    #: Half the factor by which squared distances are scaled.
     scale: float
+    #: Upper bounds of the error of a rounded distance: a factor, and a term for underflow.
     margin: float
     tiny: float
+    #: An upper bound of the scaled squares that underflow.
     least: float
 
     def limit(self, weight: Any, metric: Metric) -> Any:

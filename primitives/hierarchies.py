@@ -3,12 +3,6 @@
 The body of each primitive is its definition by functions of the vocabulary. Array modules with
 compiled loops override the body and return the same result.
 
-| primitive      | result                                                                    |
-|----------------|---------------------------------------------------------------------------|
-| merge_in_order | the tree of all sets that pairs create, with their sizes                  |
-| join_levels    | the sets at several levels, as one tree, and counts of the sets by size   |
-| label_level    | numbers of the sets at one level                                          |
-
 The definition of `merge_in_order` uses rounds of Boruvka's algorithm. The *rank* of a pair is its
 position. In each round, the *holder* of a fragment is the pair of lowest rank that leaves the
 fragment. The pairs inside the fragment with lower ranks than its holder are below the holder in the
@@ -154,31 +148,22 @@ def _tally(ops: Any, count: Array) -> Array:
 
 
 class _Chains(NamedTuple):
-    """The chains of all pairs. Fragments are numbered consecutively through all rounds.
+    """The chains of f pairs."""
 
-    Attributes
-    ----------
-    first_holder : index array
-        The rank of the holder of each node; f if no pair contains the node.
-    lengths : list of int
-        The number of pairs in the chains of each round.
-    rank : index array of length f
-        The ranks of all pairs, sorted by chain, then by rank.
-    holder : index array of length f
-        The rank of the holder of each pair's chain; f if no pair leaves the fragment.
-    is_head : bool array of length f
-        Whether the pair is the last one of its chain.
-    """
-
+    #: The rank of the holder of each node; f if no pair contains the node.
     first_holder: Array
+    #: The number of pairs in the chains of each round.
     lengths: list[int]
+    #: The ranks of all pairs, sorted by chain, then by rank.
     rank: Array
+    #: The rank of the holder of each pair's chain; f if no pair leaves the fragment.
     holder: Array
+    #: Whether the pair is the last one of its chain.
     is_head: Array
 
 
 def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
-    """Find the chains, round by round."""
+    """Find the chains, round by round. Fragments are numbered consecutively through all rounds."""
     num_pairs, dtype = len(u), ops.index_dtype(size + len(u))
     rank = ops.arange(num_pairs, dtype=dtype)
     open_rank = fragment = rank[:0]

@@ -3,14 +3,6 @@
 The body of each primitive is its definition by functions of the vocabulary, and works in rounds.
 Array modules with compiled loops override the body and return the same result, except for values
 that a docstring calls unspecified.
-
-| primitive         | result                                                                      |
-|-------------------|-----------------------------------------------------------------------------|
-| join_in_order     | pairs that join two sets when taken in order, and the set of each node      |
-| join_by_key       | the same for pairs in ascending order of keys                               |
-| join_with_helpers | the joining pairs in order; other threads reject pairs inside a set         |
-| unite             | sets joined by all pairs at once, and pairs that joined two sets            |
-| contract_tile     | pairs of a subgraph that are in the forest of the whole graph               |
 """
 
 from __future__ import annotations
@@ -191,23 +183,9 @@ def join_first_pairs(
 ) -> tuple[Array, Array, Array]:
     """Join each node by the first of its pairs: a round of Boruvka's algorithm.
 
-    Parameters
-    ----------
-    ops : ArrayModule
-    u, v : index arrays of length m
-        Nodes below `size`, distinct in each pair.
-    position : index array of length m
-        The positions of the pairs, ascending.
-    size : int
-
-    Returns
-    -------
-    first : index array of length `size`
-        The position of the first pair of each node; the largest value for a node in no pair.
-    root : index array of length `size`
-        One node of each node's new set.
-    joining : index array
-        The positions of the pairs that joined two sets.
+    The nodes of each pair are distinct, and positions ascend. Return the position of the first pair
+    of each node (the largest value for a node in no pair), one node of each node's new set, and the
+    positions of the pairs that joined two sets.
     """
     rank = ops.order_key(position, signed=False)
     _, first, other = ops.scatter_min_pairs(u, v, rank, position, size)
@@ -220,11 +198,6 @@ def helper_ranges(length: int, threads: int) -> list[tuple[int, int]]:
 
     The main thread is faster, so its range is larger. When it reaches the range of the first
     helper, each helper has scanned its range about once.
-
-    Returns
-    -------
-    list of (int, int)
-        The start and the stop of each range.
     """
     if threads == 1:
         return [(0, length)]

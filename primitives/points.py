@@ -4,15 +4,6 @@ The body of each primitive is its definition by functions of the vocabulary. Def
 compare all pairs and ignore bounds. Array modules with kernels search the tree instead, and return
 the same result.
 
-| primitive         | result                                                           |
-|-------------------|------------------------------------------------------------------|
-| count_equal       | the number of equal points before each point                     |
-| point_distances   | distances of pairs of points                                     |
-| build_tree        | points in the order of a balanced k-d tree                       |
-| bound_nodes       | a box around the points of each node                             |
-| nearest_neighbors | the k nearest points of each point                               |
-| nearest_outside   | the lightest edge from each fragment to a point outside          |
-
 A *place* is a position in the order of the tree. The tree has the levels 0 to `depth`. Node q of
 level l is the range of places from ``n * q >> l`` up to ``n * (q + 1) >> l``. So the two halves of
 a node are the nodes 2 q and 2 q + 1 of the next level. The nodes of the last level are the

@@ -23,9 +23,6 @@ Array = NDArray[Any]
 #: Threads that write to places at this distance do not share a cache line.
 _CACHE_LINE = 64
 
-_REDUCE = {"min": reduce.reduce_min, "max": reduce.reduce_max, "sum": reduce.reduce_sum}
-_SCATTER = {"min": scatter.scatter_min, "max": scatter.scatter_max, "sum": scatter.scatter_sum}
-
 
 class BaseArrays(NumpyArrays):
     """The primitives over elements and segments.
@@ -135,7 +132,8 @@ class BaseArrays(NumpyArrays):
         dtype = self.index_dtype(len(values)) if is_flag else values.dtype
         out = empty(len(offsets) - 1, dtype)
         items = raw(values) if is_flag else plain(values)
-        self._share_segments(_REDUCE[op], offsets, items, raw(offsets), dtype.type(initial), out)
+        arguments = items, raw(offsets), dtype.type(initial), out
+        self._share_segments(reduce.REDUCE_SEGMENTS[op], offsets, *arguments)
         return out
 
     def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
@@ -191,7 +189,8 @@ class BaseArrays(NumpyArrays):
         rows = [self.full(size, initial, values.dtype)]
         rows += [self.full(size, neutral, values.dtype) for _ in range(shares - 1)]
         columns = raw(index), plain(values), Each(rows)
-        self._team.run(_SCATTER[op], shares, *ranges_of(len(index), shares), *columns)
+        ranges = ranges_of(len(index), shares)
+        self._team.run(scatter.SCATTER_REDUCE[op], shares, *ranges, *columns)
         for row in rows[1:]:
             UFUNCS[op](rows[0], row, out=rows[0])
         return rows[0]

@@ -91,28 +91,18 @@ class BlockArrays(PointArrays):
 
 
 class _Blocks:
-    """Blocks of products or negative distances of points.
-
-    Attributes
-    ----------
-    rows : array of shape (n, d)
-    half : array of length n
-        See `Screen`; zeros for distances.
-    exact : tuple
-        The arguments of kernels for distances: the coordinates, how to convert squares or `_EXACT`,
-        whether distances are rounded to float32, and the numbers of `Screen.limit`.
-    """
+    """Blocks of products or negative distances of points."""
 
     def __init__(self, points: Points, share: Any) -> None:
         self._points, self._share = points, share
         coordinates = plain(points.coordinates).reshape(-1, points.num_axes)
-        screen = screen_of(np, points)
-        if screen:
-            self.rows, self.half = screen.rows, screen.half
-            convert, limit = METRICS[points.metric].convert, screen[2:]
-        else:
-            self.rows, self.half = coordinates, np.zeros(len(coordinates))
-            convert, limit = _EXACT, (1.0, 1.0, 0.0, 0.0)
+        #: `rows` and `half` of `Screen`; for distances, the coordinates and zeros.
+        self.rows, self.half = coordinates, np.zeros(len(coordinates))
+        convert, limit = _EXACT, [1.0, 1.0, 0.0, 0.0]
+        if screen := screen_of(np, points):
+            self.rows, self.half, *limit = screen
+            convert = METRICS[points.metric].convert
+        #: `coordinates`, `convert` and `is_single` of `_weight`, and the numbers of `_limit`.
         self.exact = coordinates, convert, points.dtype == "float32", *limit
 
     def between(self, left: Array, right: Array) -> Array:
