@@ -18,7 +18,7 @@ from ..runtime.sizes import sizes
 from .checked import CheckedModule
 from .vocabulary import ArrayModule
 
-#: The factory of each array module, which is imported on first use, and the library that it needs.
+#: For each array module, the module and the name of its factory, and the library that it needs.
 _BACKENDS = {
     "numpy": (".numpy_arrays", "NumpyArrays", "numpy"),
     "numba": (".compiled.arrays", "NumbaArrays", "numba"),
@@ -76,16 +76,11 @@ def _is_installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
-def resolve_backend(
-    backend: str,
-    num_edges: int,
-    *,
-    on_device: bool = False,
-) -> str:
+def resolve_backend(backend: str, num_edges: int, *, on_device: bool = False) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    "auto" loads or compiles kernels once the process has spent as long on solves without them. Here
-    it never chooses a GPU for host arrays; see `gpu_pays`. If arrays are on a GPU, they stay there.
+    For "auto", see `loading_pays`. It never chooses a GPU for arrays in host memory; `gpu_pays`
+    does. Arrays on a GPU need the backend "cupy".
     """
     if on_device:
         if backend not in ("auto", "cupy"):
@@ -114,7 +109,7 @@ def _solved() -> list[int]:
 
 
 def _kernels_pay(num_edges: int) -> bool:
-    """Return whether compiled kernels are faster for this graph, or for a sequence of such graphs.
+    """Return whether compiled kernels are faster for this graph, or for many such graphs.
 
     The first graphs of a process are solved without kernels.
     """
@@ -127,8 +122,8 @@ def _kernels_pay(num_edges: int) -> bool:
 def loading_pays(edges_so_far: int, are_cached: Callable[[], bool]) -> bool:
     """Return whether to load kernels, or to compile them if they are not in the cache.
 
-    A process does so once it has spent as long on solves without kernels. Then it never takes more
-    than twice as long as with the best choice, whichever graphs follow.
+    A process loads them once its solves without kernels have taken as long as loading takes. So it
+    never takes more than twice as long as with the best choice, whichever graphs follow.
     """
     if edges_so_far >= sizes().kernels_compiled_from:
         return True
@@ -150,10 +145,9 @@ def gpu_pays(num_edges: int) -> bool:
     """
     if "cupy" not in sys.modules or why_not("cupy"):
         return False
-    if num_edges < sizes().device_from:
-        return False
     needed = sizes().device_bytes * num_edges
-    return (array_module("cupy").device_memory(needed) or 0) >= needed
+    is_large = num_edges >= sizes().device_from
+    return is_large and (array_module("cupy").device_memory(needed) or 0) >= needed
 
 
 def suggest_gpu(num_edges: int) -> str:
@@ -173,13 +167,13 @@ def array_module(backend: Backend | str) -> ArrayModule:
     if isinstance(backend, str):
         backend = Backend(backend)
     resolve_backend(backend.name, 0)  # a worker may lack libraries that its client has
-    make: Any
+    factory: Any
     if backend.name in _BACKENDS:
         path, name, _ = _BACKENDS[backend.name]
-        make = getattr(importlib.import_module(path, __name__), name)
+        factory = getattr(importlib.import_module(path, __name__), name)
     else:
-        make = _plugins()[backend.name].load(type)
-    module = make(backend.threads)
+        factory = _plugins()[backend.name].load(type)
+    module = factory(backend.threads)
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module
 
 

@@ -1,13 +1,8 @@
-"""Primitives for points that compare all pairs, a block of distances at a time.
+"""Primitives for points that compare all pairs, one block of distances after another.
 
-No more than one block is in memory. Blocks of squared distances are computed from matrix products.
-These are rounded, so each gives a lower bound of a distance. Distances that may decide the result
-are computed again, exactly. So the result does not depend on the rounding of products.
-
-| primitive         | result                                                         |
-|-------------------|----------------------------------------------------------------|
-| nearest_in_blocks | the k nearest points outside the fragment, for some points     |
-| lightest_between  | the lightest edge between each two fragments                   |
+Squared distances are computed from matrix products, which are rounded. So each entry of a block
+gives a lower bound of a distance. Distances that may decide the result are computed again, exactly.
+So the result does not depend on the rounding of products.
 
 See `primitives.points` for points, weights and edge ids.
 """
@@ -25,30 +20,23 @@ Array = Any
 
 
 class Screen(NamedTuple):
-    """A shape in which matrix products bound the distances of points.
+    """Points that are centered and scaled, so that matrix products bound their distances.
 
-    The points are centered and scaled. For points i and j with the product p of their rows, half
-    their scaled squared distance is at least ``half[i] + half[j] - p``.
+    For points i and j with the product p of their rows, half their scaled squared distance is at
+    least ``half[i] + half[j] - p``.
 
-    Attributes
-    ----------
-    rows : array of shape (n, d)
-        In the dtype of the distances.
-    half : array of length n
-        Half the squared length of each row, reduced by the largest error of products.
-    scale : float
-        The factor by which squared distances are scaled, halved.
-    margin, tiny : float
-        More than the largest error of a rounded distance: a factor, and what underflow adds.
-    least : float
-        More than the largest scaled square that underflows.
     """
 
+    #: The coordinates, an array of shape (n, d) in the dtype of the distances.
     rows: Array
+    #: Half the squared length of each row, reduced by the largest error of products.
     half: Array
+    #: Half the factor by which squared distances are scaled.
     scale: float
+    #: Upper bounds of the error of a rounded distance: a factor, and a term for underflow.
     margin: float
     tiny: float
+    #: An upper bound of the scaled squares that underflow.
     least: float
 
     def limit(self, weight: Any, metric: Metric) -> Any:
@@ -61,13 +49,10 @@ class Screen(NamedTuple):
         return length * self.margin * self.scale + self.least
 
 
-def uses_products(points: Points) -> bool:
-    """Return whether matrix products bound the distances of points."""
-    return isinstance(points.metric, str) and METRICS[points.metric].norm == SQUARES
-
-
-def screen_of(ops: Any, points: Points) -> Screen:
-    """Return the screen of points whose distances are functions of squares."""
+def screen_of(ops: Any, points: Points) -> Screen | None:
+    """Return the screen of points, or None if their distances are not functions of squares."""
+    if callable(points.metric) or METRICS[points.metric].norm != SQUARES:
+        return None
     rows = points.coordinates.reshape(-1, points.num_axes)
     largest = float(abs(rows).max())
     # A power of two: scaling is exact, and no square overflows.
@@ -105,42 +90,40 @@ class Blocks(Protocol):
         Returns
         -------
         weight : float64 array of length m k
-            Those of one point after those of another, ascending; infinity if there are fewer than k
+            For each point sought, k weights in ascending order; infinity if there are fewer than k
             points outside.
         neighbor : index array of length m k
-            The positions of these points, or n. Ties go to the smaller position.
+            The positions of the points outside, or n. Ties go to the smaller position.
         """
         size, count = len(points.ids), len(sought)
         weight = self.full(count * k, math.inf, dtype="float64")
         neighbor = self.full(count * k, size, dtype=self.index_dtype(size))
-        screen = screen_of(self, points) if uses_products(points) else None
+        screen = screen_of(self, points)
         step = max(1, sizes().block // max(1, size))
         for start in range(0, count, step):
-            own = sought[start : start + step]
-            lower = _lower_bounds(self, points, screen, own)
-            inside = self.gather(fragment, own)[:, None] == fragment[None, :]
-            lower = self.where(inside, math.inf, lower)
+            rows = sought[start : start + step]
+            lower = _lower_bounds(self, points, screen, rows)
+            is_inside = self.gather(fragment, rows)[:, None] == fragment[None, :]
+            lower = self.where(is_inside, math.inf, lower)
             # The k points of the lowest bounds give an upper bound for the k-th weight.
-            row = self.arange(len(own), dtype=neighbor.dtype)
-            rest, highest = lower.copy(), self.full(len(own), 0.0, dtype="float64")
+            row = self.arange(len(rows), dtype=neighbor.dtype)
+            rest, highest = lower.copy(), self.full(len(rows), 0.0, dtype="float64")
             for _ in range(min(k, size)):
                 column = self.asarray(rest.argmin(axis=1), neighbor.dtype)
-                is_outside = ~inside[row, column]
-                exact = _weights(self, points, core, lower, row, own, column)
-                exact = self.where(is_outside, exact, math.inf)
+                exact = _weights(self, points, core, screen, lower, rows, row, column)
+                exact = self.where(is_inside[row, column], math.inf, exact)
                 highest = self.maximum(highest, exact)
                 rest[row, column] = math.inf
             limit = _limits(points, screen, highest)
             row, column = (lower <= limit[:, None]).nonzero()
-            is_outside = ~inside[row, column]
-            row, column = self.compact(is_outside, row, column)
-            exact = _weights(self, points, core, lower, row, own, column)
+            row, column = self.compact(~is_inside[row, column], row, column)
+            exact = _weights(self, points, core, screen, lower, rows, row, column)
             # Columns ascend in each row, so stable sorts break ties by position.
             order = self.argsort(self.order_key(exact, signed=False))
             order = self.gather(order, self.argsort(self.gather(row, order)))
-            row, column, exact = (self.gather(each, order) for each in (row, column, exact))
+            row, column, exact = (self.gather(values, order) for values in (row, column, exact))
             ones = self.full(len(row), 1, dtype="int64")
-            lengths = self.scatter_reduce(row, ones, len(own), "sum", 0)
+            lengths = self.scatter_reduce(row, ones, len(rows), "sum", 0)
             first = self.gather(self.offsets(lengths, dtype="int64"), row)
             rank = self.arange(len(row), dtype="int64") - first
             row, column, exact, rank = self.compact(rank < k, row, column, exact, rank)
@@ -157,7 +140,7 @@ class Blocks(Protocol):
         ----------
         points : Points
         core, fragment : arrays of length n
-            As above; no fragment is empty.
+            As in `nearest_in_blocks`; no fragment is empty.
         count : int
             The number of fragments.
 
@@ -167,82 +150,75 @@ class Blocks(Protocol):
             The weight of the edge between fragments a and b, at ``a * count + b`` for a < b, and
             infinity at other positions.
         edge_id : int64 array of length `count`^2
-            Its id; the largest int64 at other positions.
+            The id of the edge; the largest int64 at other positions.
         """
-        size = len(points.ids)
+        size, num_pairs = len(points.ids), count * count
         none = self.largest("int64")
-        weight = self.full(count * count, math.inf, dtype="float64")
-        edge_id = self.full(count * count, none, dtype="int64")
-        screen = screen_of(self, points) if uses_products(points) else None
+        weight = self.full(num_pairs, math.inf, dtype="float64")
+        edge_id = self.full(num_pairs, none, dtype="int64")
+        screen = screen_of(self, points)
         step = max(1, sizes().block // max(1, size))
         position = self.arange(size, dtype=self.index_dtype(size))
         for start in range(0, size, step):
-            own = position[start : start + step]
-            lower = _lower_bounds(self, points, screen, own)
-            left = self.asarray(self.gather(fragment, own), "int64")[:, None]
+            rows = position[start : start + step]
+            lower = _lower_bounds(self, points, screen, rows)
+            left = self.asarray(self.gather(fragment, rows), "int64")[:, None]
             right = self.asarray(fragment, "int64")[None, :]
             pair = self.where(left < right, left * count + right, right * count + left)
-            is_pair = (left != right) & (own[:, None] < position[None, :])
-            # The pair of the lowest bound gives an upper bound for the lightest edge.
-            row, column = is_pair.nonzero()
+            is_edge = (left != right) & (rows[:, None] < position[None, :])
+            # The edge of the lowest bound gives an upper bound for the lightest edge of a pair.
+            row, column = is_edge.nonzero()
             place, bound = pair[row, column], lower[row, column]
-            key = self.order_key(bound)
-            lowest = self.scatter_argmin((place,), key, count * count)
+            lowest = self.scatter_argmin((place,), self.order_key(bound), num_pairs)
             (lowest,) = self.compact(lowest < len(place), lowest)
-            some = self.gather(row, lowest), self.gather(column, lowest)
-            exact = _weights(self, points, core, lower, some[0], own, some[1])
-            found = self.scatter(
-                self.gather(place, lowest), exact, count * count, math.inf, dtype="float64"
-            )
-            limit = _limits(points, screen, self.minimum(weight, found))
-            row, column, place = self.compact(
-                bound <= self.gather(limit, place), row, column, place
-            )
-            exact = _weights(self, points, core, lower, row, own, column)
-            edge = edge_ids(self, points, self.gather(own, row), column)
+            ends = self.gather(row, lowest), self.gather(column, lowest)
+            exact = _weights(self, points, core, screen, lower, rows, *ends)
+            place_of_lowest = self.gather(place, lowest)
+            highest = self.scatter(place_of_lowest, exact, num_pairs, math.inf, dtype="float64")
+            limit = _limits(points, screen, self.minimum(weight, highest))
+            is_near = bound <= self.gather(limit, place)
+            row, column, place = self.compact(is_near, row, column, place)
+            exact = _weights(self, points, core, screen, lower, rows, row, column)
+            edge = edge_ids(self, points, self.gather(rows, row), column)
             # The smallest weight of each pair of fragments, then the smallest id of that weight.
-            best = self.minimum(
-                self.scatter_reduce(place, exact, count * count, "min", math.inf), weight
-            )
+            best = self.scatter_reduce(place, exact, num_pairs, "min", math.inf)
+            best = self.minimum(best, weight)
             edge_id = self.where(best < weight, none, edge_id)
-            is_best = exact == self.gather(best, place)
-            place, edge = self.compact(is_best, place, edge)
-            edge_id = self.minimum(
-                self.scatter_reduce(place, edge, count * count, "min", none), edge_id
-            )
-            weight = best
+            place, edge = self.compact(exact == self.gather(best, place), place, edge)
+            first = self.scatter_reduce(place, edge, num_pairs, "min", none)
+            weight, edge_id = best, self.minimum(first, edge_id)
         return weight, edge_id
 
 
-def _lower_bounds(ops: Any, points: Points, screen: Screen | None, own: Array) -> Array:
-    """Return a lower bound for each distance from some points to all: see `_limits`."""
+def _lower_bounds(ops: Any, points: Points, screen: Screen | None, rows: Array) -> Array:
+    """Return a block of distances from some points to all, or of lower bounds: see `_limits`."""
     if screen is None:
-        rows = points.coordinates.reshape(-1, points.num_axes)
-        return distance_block(points.metric, points.dtype, rows[own], rows)
-    product = _product(screen.rows[own], screen.rows)
-    return (ops.gather(screen.half, own)[:, None] + screen.half[None, :]) - product
+        coordinates = points.coordinates.reshape(-1, points.num_axes)
+        return distance_block(points.metric, points.dtype, coordinates[rows], coordinates)
+    product = _product(screen.rows[rows], screen.rows)
+    return (ops.gather(screen.half, rows)[:, None] + screen.half[None, :]) - product
 
 
 def _product(left: Array, right: Array) -> Array:
-    """Return the matrix product of two blocks of rows, by the library of the arrays."""
-    return left @ right.T
+    return left @ right.T  # a function, because tests replace it where no library has products
 
 
 def _limits(points: Points, screen: Screen | None, weight: Array) -> Array:
-    """Return the largest lower bound of distances up to `weight`."""
+    """Return the largest entry of a block for distances up to `weight`."""
     if screen is None:
         return weight
     return screen.limit(weight, METRICS[points.metric])
 
 
 def _weights(
-    ops: Any, points: Points, core: Array, block: Array, row: Array, own: Array, column: Array
-) -> Array:
-    """Return the exact weights of entries of a block."""
-    position = ops.gather(own, row)
-    if uses_products(points):
-        exact = ops.point_distances(points, position, column)
-    else:
+    ops: Any, points: Points, core: Array, screen: Screen | None, block: Array, rows: Array,
+    row: Array, column: Array,
+) -> Array:  # fmt: skip
+    """Return the exact weights of entries of a block, whose rows stand for the points `rows`."""
+    position = ops.gather(rows, row)
+    if screen is None:
         exact = block[row, column]
-    reach = ops.maximum(ops.gather(core, position), ops.gather(core, column))
-    return ops.maximum(exact, reach)
+    else:
+        exact = ops.point_distances(points, position, column)
+    core_distances = ops.maximum(ops.gather(core, position), ops.gather(core, column))
+    return ops.maximum(exact, core_distances)

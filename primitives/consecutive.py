@@ -10,10 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class Consecutive(NDArrayOperatorsMixin):
-    """A read-only stand-in for a NumPy array of `length` consecutive integers from `first` on.
+    """The integers from `first` on, in place of a read-only NumPy array of `length` elements.
 
-    Kernels that know this class compute its elements. NumPy functions and array methods convert it
-    to an array.
+    Array modules that know this class compute its elements. NumPy functions and array methods
+    convert it to an array.
     """
 
     ndim, nbytes = 1, 0
@@ -25,11 +25,11 @@ class Consecutive(NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        every = range(self.first, self.first + len(self))
+        values = range(self.first, self.first + len(self))
         if isinstance(index, int):
-            return self.dtype.type(every[index])
+            return self.dtype.type(values[index])
         if isinstance(index, slice) and index.step in (None, 1):
-            chosen = every[index]
+            chosen = values[index]
             return Consecutive(chosen.start, len(chosen), self.dtype)
         return np.asarray(self)[index]
 
@@ -37,9 +37,7 @@ class Consecutive(NDArrayOperatorsMixin):
         return np.arange(self.first, self.first + len(self), dtype=dtype or self.dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        arrays = (
-            np.asarray(given) if isinstance(given, Consecutive) else given for given in inputs
-        )
+        arrays = (np.asarray(x) if isinstance(x, Consecutive) else x for x in inputs)
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getattr__(self, name: str) -> Any:

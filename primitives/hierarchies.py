@@ -3,26 +3,20 @@
 The body of each primitive is its definition by functions of the vocabulary. Array modules with
 compiled loops override the body and return the same result.
 
-| primitive      | result                                                                    |
-|----------------|---------------------------------------------------------------------------|
-| merge_in_order | the tree of all sets that pairs create, with their sizes                  |
-| join_levels    | the sets at several levels, as one tree, and counts of the sets by size   |
-| label_level    | numbers of the sets at one level                                          |
-
-`merge_in_order` is defined by rounds of Boruvka's algorithm. The *rank* of a pair is its position.
-In each round, the *holder* of a fragment is the pair of lowest rank that leaves the fragment. Pairs
-inside the fragment of lower rank than its holder are below the holder in the tree. Some of them are
-already in the chain of a smaller fragment; the others form the *chain* of this fragment. A chain is
-sorted by rank. The parent of each pair in it is the next pair, and the parent of the last pair is
-the holder. The parent of a node is its holder in the first round. After the last round no pair
-leaves a fragment, so the last pair of the fragment's chain is a root.
+The definition of `merge_in_order` uses rounds of Boruvka's algorithm. The *rank* of a pair is its
+position. In each round, the *holder* of a fragment is the pair of lowest rank that leaves the
+fragment. The pairs inside the fragment with lower ranks than its holder are below the holder in the
+tree. Some of them are already in the chain of a smaller fragment; the others form the *chain* of
+this fragment. A chain is sorted by rank. The parent of each pair in it is the next pair, and the
+parent of the last pair is the holder. The parent of a node is its holder in the first round. After
+the last round no pair leaves a fragment, so the last pair of its chain is a root.
 
 For example, let the pairs of rank 0 to 3 be a-b, d-e, b-d and b-c:
 
 1. The holders of a, b, c, d and e are the pairs 0, 0, 3, 1 and 1. Contracting these pairs leaves
    the fragments abc, which contains pairs 0 and 3, and de, which contains pair 1.
 2. Pair 2 is the holder of both fragments. The chain of abc is pair 0, and the chain of de is pair
-   1. Pair 3 has a higher rank than pair 2, so it stays *open*: it joins the chain of a later
+   1. Pair 3 has a higher rank than pair 2, so it stays *open*: it will be in the chain of a later
    fragment.
 3. No pair leaves the fragment abcde. Its chain is pairs 2 and 3.
 
@@ -71,7 +65,7 @@ class Hierarchies(Protocol):
             The number of nodes in the set that each pair creates.
         """
         chains = _find_chains(self, u, v, size)
-        return _hang(self, chains, size), _count_nodes(self, chains)
+        return _find_parents(self, chains, size), _count_nodes(self, chains)
 
     def join_levels(
         self: Any, u: Array, v: Array, ends: Sequence[int], size: int, /
@@ -92,11 +86,11 @@ class Hierarchies(Protocol):
         parent : index array of length `size`
             The smallest node of each node's set at the level of the node.
         level : unsigned integer array of length `size`
-            The first level at which the node is not the smallest one of its set, or the number of
-            levels. In this case, the node is its own parent.
+            The first level at which the node is not the smallest one of its set. For the smallest
+            node of a final set, which is its own parent, the number of levels.
         tally : int64 array of length 64 t, for t levels
             At ``64 * l + k``, the number of sets of 2^k to 2^(k + 1) - 1 nodes after level l; at
-            ``64 * l + 63``, the number of nodes of the largest one.
+            ``64 * l + 63``, the number of nodes of the largest set.
         """
         node = parent = root = self.arange(size, dtype=self.index_dtype(size))
         dtype = level_dtype(len(ends))
@@ -105,7 +99,7 @@ class Hierarchies(Protocol):
         for step, (start, stop) in enumerate(itertools.pairwise([0, *ends])):
             a, b = (self.gather(root, end[start:stop]) for end in (u, v))
             _, hook = self.join_in_order(a, b, size)
-            is_joined = hook != node  # a root that joined the set of a smaller one
+            is_joined = hook != node  # for a root that joined the set of a smaller one
             parent = self.where(is_joined, hook, parent)
             level = self.where(is_joined, self.full(size, step, dtype=dtype), level)
             root = self.gather(hook, root)
@@ -154,31 +148,22 @@ def _tally(ops: Any, count: Array) -> Array:
 
 
 class _Chains(NamedTuple):
-    """The chains of all pairs. Fragments are numbered consecutively through all rounds.
+    """The chains of f pairs."""
 
-    Attributes
-    ----------
-    first_holder : index array
-        The rank of the holder of each node; f if no pair contains the node.
-    lengths : list of int
-        The number of pairs in the chains of each round.
-    rank : index array of length f
-        The ranks of all pairs, sorted by chain, then by rank.
-    holder : index array of length f
-        The rank of the holder of each pair's chain; f if no pair leaves the fragment.
-    is_head : bool array of length f
-        Whether the pair is the last one of its chain.
-    """
-
+    #: The rank of the holder of each node; f if no pair contains the node.
     first_holder: Array
+    #: The number of pairs in the chains of each round.
     lengths: list[int]
+    #: The ranks of all pairs, sorted by chain, then by rank.
     rank: Array
+    #: The rank of the holder of each pair's chain; f if no pair leaves the fragment.
     holder: Array
+    #: Whether the pair is the last one of its chain.
     is_head: Array
 
 
 def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
-    """Find the chains, round by round."""
+    """Find the chains, round by round. Fragments are numbered consecutively through all rounds."""
     num_pairs, dtype = len(u), ops.index_dtype(size + len(u))
     rank = ops.arange(num_pairs, dtype=dtype)
     open_rank = fragment = rank[:0]
@@ -210,10 +195,10 @@ def _find_chains(ops: Any, u: Array, v: Array, size: int) -> _Chains:
     )
 
 
-def _hang(ops: Any, chains: _Chains, size: int) -> Array:
+def _find_parents(ops: Any, chains: _Chains, size: int) -> Array:
     """Return the parent of each node and pair: the next pair of its chain, or its holder."""
     num_pairs, dtype = len(chains.rank), chains.rank.dtype
-    following = ops.concat([chains.rank[1:], chains.rank[:1]])
+    following = ops.concat([chains.rank[1:], chains.rank[:1]])  # the last pair is a head
     above = ops.where(chains.is_head, chains.holder, following)
     above = ops.scatter(chains.rank, above, num_pairs, 0, dtype=dtype)
     above = ops.concat([ops.asarray(chains.first_holder, dtype), above])
@@ -231,19 +216,19 @@ def _count_nodes(ops: Any, chains: _Chains) -> Array:
     place = ops.scatter(chains.rank, ops.arange(num_pairs, dtype=dtype), num_pairs, 0, dtype=dtype)
 
     def add_below(holder: Array, count: Array, start: int) -> Array:
-        """Count the nodes that join from outside the chain, at each place from `start` on."""
+        """Count the nodes that are below each place from `start` on, but not below its chain."""
         holder, count = ops.compact(holder < num_pairs, holder, count)
         place_of_holder = ops.gather(place, holder) - start
         return ops.scatter_reduce(place_of_holder, count, num_pairs - start, "sum", 0)
 
-    beside = add_below(chains.first_holder, ops.full(len(chains.first_holder), 1, dtype="int64"), 0)
-    counts, start = [], 0
+    ones = ops.full(len(chains.first_holder), 1, dtype="int64")
+    outside, counts, start = add_below(chains.first_holder, ones, 0), [], 0
     for length in chains.lengths:
         stop = start + length
         is_head = chains.is_head[start:stop]
-        count = _sum_along_chains(ops, beside[:length], is_head)
+        count = _sum_along_chains(ops, outside[:length], is_head)
         holder, whole = ops.compact(is_head, chains.holder[start:stop], count)
-        beside = beside[length:] + add_below(holder, whole, stop)
+        outside = outside[length:] + add_below(holder, whole, stop)
         counts.append(count)
         start = stop
     return ops.scatter(chains.rank, ops.concat(counts), num_pairs, 0, dtype="int64")

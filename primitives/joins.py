@@ -1,16 +1,8 @@
-"""Algorithm kernels: primitives that build trees by joining sets of nodes.
+"""Primitives that build trees: they join the sets of both nodes of each pair.
 
-The body of each primitive defines it by functions of the vocabulary, and works in rounds. Array
-modules with compiled loops override the body and return the same result, except for values that a
-docstring calls unspecified.
-
-| primitive         | result                                                                      |
-|-------------------|-----------------------------------------------------------------------------|
-| join_in_order     | pairs that join two sets when taken in order, and the set of each node      |
-| join_by_key       | the same, in ascending order of keys                                        |
-| join_with_helpers | pairs that join two sets in order, found with the help of other threads     |
-| unite             | sets joined by all pairs at once, and pairs that joined two sets            |
-| contract_tile     | pairs of a subgraph that are in the forest of the whole graph               |
+The body of each primitive is its definition by functions of the vocabulary, and works in rounds.
+Array modules with compiled loops override the body and return the same result, except for values
+that a docstring calls unspecified.
 """
 
 from __future__ import annotations
@@ -20,8 +12,8 @@ from typing import Any, Protocol
 
 Array = Any
 
-#: The time that a helper takes for a pair, relative to the main thread. A helper is slower: it
-#: cannot shorten paths, and the main thread's writes are not in its cache.
+#: The time that a helper takes for a pair, divided by that of the main thread. A helper is slower:
+#: it cannot shorten paths, and the main thread's writes are not in its cache.
 _HELPER_COST = 1.6
 
 
@@ -29,7 +21,7 @@ class Joins(Protocol):
     """The part of an `ArrayModule` that joins sets; `self` is the whole module."""
 
     def join_in_order(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
-        """Join the sets of both members of each pair, one pair after another, as Kruskal does.
+        """Join the sets of both nodes of each pair, one pair after another, as Kruskal does.
 
         This definition finds the same pairs in rounds: in each round, the first pair of every set
         joins two sets.
@@ -75,7 +67,7 @@ class Joins(Protocol):
         joining : index array
             The positions of the pairs that joined two sets, in order of joining.
         root : index array of length `size`
-            A representative of each node's final set, the same for all nodes of the set.
+            One node of each node's final set, the same for all nodes of the set.
         """
         order = self.argsort(key)
         joining, root = self.join_in_order(self.gather(u, order), self.gather(v, order), size)
@@ -84,10 +76,10 @@ class Joins(Protocol):
     def join_with_helpers(self: Any, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         """Join pairs as `join_in_order` does, while helper threads reject pairs inside a set.
 
-        `helper_parts` divides the pairs among the threads. The main thread joins pairs in order.
-        Each helper scans its range repeatedly until the main thread reaches the range. It rejects
+        `helper_ranges` divides the pairs among the threads. The main thread joins pairs in order.
+        Each helper scans its range repeatedly until the main thread reaches the range, and rejects
         pairs inside a set, which can never join two sets. This definition scans each range once,
-        just before the pairs of the range are joined.
+        just before it joins the pairs of the range.
 
         Parameters
         ----------
@@ -104,7 +96,7 @@ class Joins(Protocol):
         """
         root = self.arange(size, dtype=self.index_dtype(size))
         dtype, joining, rejected = self.index_dtype(len(u)), [], 0
-        for start, stop in helper_parts(len(u), self.threads):
+        for start, stop in helper_ranges(len(u), self.threads):
             position = self.arange(stop - start, dtype=dtype) + start
             a, b, position = self.relabel_pairs(root, u[start:stop], v[start:stop], position)
             if start:  # no helper scans the main thread's range
@@ -117,7 +109,7 @@ class Joins(Protocol):
     def unite(
         self: Any, parent: Array, u: Array, v: Array, /, *, by_rank: bool
     ) -> tuple[Array, Array]:
-        """Join the sets of both members of each pair, all pairs at once.
+        """Join the sets of both nodes of each pair, all pairs at once.
 
         Parameters
         ----------
@@ -133,9 +125,8 @@ class Joins(Protocol):
         -------
         parent : index array of length n
             A tree for each set; its shape is unspecified.
-        is_joining : array of bool, length m
-            Whether each pair joined two sets. If pairs form a cycle, one of them did not, but it is
-            unspecified which one.
+        is_joining : bool array of length m
+            Whether each pair joined two sets. In a cycle of pairs, an unspecified one did not.
         """
         root = self.pointer_jump(parent)
         joining, hook = self.join_in_order(self.gather(root, u), self.gather(root, v), len(root))
@@ -151,9 +142,9 @@ class Joins(Protocol):
         with a node in the subgraph. Two graphs of these pairs determine the result:
 
         - Treat all nodes outside as one node. A pair in the forest of this graph is the lightest
-          one across a cut of the whole graph, so it is certain.
+          one across a cut of the whole graph, so it is certain to be in the forest.
         - Remove all nodes outside. A pair that is not in the forest of this graph is the heaviest
-          one of a cycle, so it is dropped.
+          one of a cycle, so it is not in the forest.
 
         Source: Tarjan, "Data Structures and Network Algorithms", 1983, section 6.1 (the blue and
         the red rule).
@@ -167,11 +158,9 @@ class Joins(Protocol):
 
         Returns
         -------
-        certain : index array
-            The positions of the certain pairs inside the subgraph, in ascending order of keys.
-        undecided : index array
-            The positions of the other pairs inside the subgraph that may be in the forest, in
-            ascending order of keys.
+        certain, undecided : index arrays
+            The positions of the pairs inside the subgraph that are certain to be in the forest, and
+            of those that may be in it; both in ascending order of keys.
         number : index array of length `size`
             The number of each node's set after the certain pairs are joined.
         count : int
@@ -194,23 +183,9 @@ def join_first_pairs(
 ) -> tuple[Array, Array, Array]:
     """Join each node by the first of its pairs: a round of Boruvka's algorithm.
 
-    Parameters
-    ----------
-    ops : ArrayModule
-    u, v : index arrays of length m
-        Nodes below `size`, distinct in each pair.
-    position : index array of length m
-        The positions of the pairs, ascending.
-    size : int
-
-    Returns
-    -------
-    first : index array of length `size`
-        The position of the first pair of each node; the largest value for a node in no pair.
-    root : index array of length `size`
-        A node of the new set of each node.
-    joining : index array
-        The positions of the pairs that joined two sets.
+    The nodes of each pair are distinct, and positions ascend. Return the position of the first pair
+    of each node (the largest value for a node in no pair), one node of each node's new set, and the
+    positions of the pairs that joined two sets.
     """
     rank = ops.order_key(position, signed=False)
     _, first, other = ops.scatter_min_pairs(u, v, rank, position, size)
@@ -218,20 +193,15 @@ def join_first_pairs(
     return first, ops.pointer_jump(hook), joining
 
 
-def helper_parts(length: int, threads: int) -> list[tuple[int, int]]:
+def helper_ranges(length: int, threads: int) -> list[tuple[int, int]]:
     """Divide a range of pairs into a range for the main thread, then one for each helper.
 
-    The main thread is faster, so its range is larger: each helper has scanned its range about once
-    when the main thread reaches the first of them.
-
-    Returns
-    -------
-    list of (int, int)
-        The start and the stop of each range.
+    The main thread is faster, so its range is larger. When it reaches the range of the first
+    helper, each helper has scanned its range about once.
     """
     if threads == 1:
         return [(0, length)]
     helpers = threads - 1
     main = int(length * _HELPER_COST / (_HELPER_COST + helpers))
-    cuts = [main + (length - main) * helper // helpers for helper in range(helpers + 1)]
-    return [(0, main), *itertools.pairwise(cuts)]
+    starts = [main + (length - main) * helper // helpers for helper in range(helpers + 1)]
+    return [(0, main), *itertools.pairwise(starts)]

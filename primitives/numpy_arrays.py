@@ -1,4 +1,4 @@
-"""The NumPy module: the reference, which defines each base primitive in a few lines."""
+"""The NumPy module: the reference for every primitive that is not fused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .vocabulary import ArrayModule, Reduction
 
 Array = NDArray[Any]
 
-_REDUCE: dict[str, np.ufunc] = {
+#: The function that each reduction applies.
+UFUNCS: dict[str, np.ufunc] = {
     "min": np.minimum,
     "max": np.maximum,
     "sum": np.add,
@@ -90,16 +91,16 @@ class NumpyArrays(ArrayModule):
         reduced = np.full(len(offsets) - 1, initial, dtype)
         starts = offsets[:-1]
         # For an empty segment, reduceat would return the value after it.
-        filled = starts < offsets[1:]
+        is_filled = starts < offsets[1:]
         if len(values):
-            reduced[filled] = _REDUCE[op].reduceat(values, starts[filled], dtype=dtype)
+            reduced[is_filled] = UFUNCS[op].reduceat(values, starts[is_filled], dtype=dtype)
         return reduced
 
     def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
         none = len(values)
         packed = _pack_with_position(values)
         if packed is not None:
-            return _position(self.segmented_reduce(packed, offsets, "min", _ALL_ONES), none)
+            return _unpack_position(self.segmented_reduce(packed, offsets, "min", _ALL_ONES), none)
         smallest = self.segmented_reduce(values, offsets, "min", 0)
         is_smallest = values == self.segmented_broadcast(smallest, offsets)
         position = np.where(is_smallest, np.arange(none, dtype=self.index_dtype(none)), none)
@@ -119,7 +120,7 @@ class NumpyArrays(ArrayModule):
         self, index: Array, values: Array, size: int, op: Reduction, initial: Any, /
     ) -> Array:
         target = np.full(size, initial, values.dtype)
-        _REDUCE[op].at(target, index, values)
+        UFUNCS[op].at(target, index, values)
         return target
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
@@ -129,14 +130,14 @@ class NumpyArrays(ArrayModule):
             best = np.full(size, _ALL_ONES)
             for index in indices:
                 np.minimum.at(best, index, packed)
-            return _position(best, none)
+            return _unpack_position(best, none)
         smallest = np.full(size, np.iinfo(values.dtype).max, values.dtype)
         for index in indices:
             np.minimum.at(smallest, index, values)
         position = np.full(size, none, self.index_dtype(none))
         for index in indices:
-            hits = np.flatnonzero(values == smallest.take(index))
-            np.minimum.at(position, index.take(hits), hits.astype(position.dtype))
+            found = np.flatnonzero(values == smallest.take(index))
+            np.minimum.at(position, index.take(found), found.astype(position.dtype))
         return position
 
     def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
@@ -158,7 +159,7 @@ class NumpyArrays(ArrayModule):
         packed = _pack_with_position(values)
         if packed is not None:  # several times faster than a stable argsort
             packed.sort()
-            return _position(packed, len(values))
+            return _unpack_position(packed, len(values))
         return np.argsort(values, kind="stable").astype(self.index_dtype(len(values)))
 
     def partition(self, values: Array, k: int, /) -> Array:
@@ -214,9 +215,10 @@ _ALL_ONES = np.uint64(2**64 - 1)
 
 
 def _pack_with_position(values: Array) -> Array | None:
-    """Pack each value above its position in a 64-bit word, so that a minimum has its position.
+    """Return 64-bit words with a value in the upper bits and its position in the lower bits.
 
-    Return None for floats, and if a word is too small for the range of the values and a position.
+    The smallest word then has the first position of the smallest value. Return None for floats, and
+    if a word is too small for the range of the values and a position.
     """
     if values.dtype.kind == "f":
         return None
@@ -234,8 +236,8 @@ def _pack_with_position(values: Array) -> Array | None:
     return packed
 
 
-def _position(packed: Array, none: int) -> Array:
-    """Unpack the positions; a word of ones yields `none`."""
+def _unpack_position(packed: Array, none: int) -> Array:
+    """Return the positions in packed words; for a word of ones, return `none`."""
     mask = np.uint64((1 << none.bit_length()) - 1)
     position: Array = np.minimum(packed & mask, np.uint64(none))
     return position.astype(_index_dtype(none))

@@ -3,15 +3,9 @@
 The body of each primitive is its definition by functions of the vocabulary. Array modules with
 compiled loops override the body and return the same result.
 
-| primitive   | result                                                           |
-|-------------|------------------------------------------------------------------|
-| path_sums   | sums of values on the paths from each node to its root           |
-| max_table   | maxima of windows, from which the maximum of any range follows   |
-| range_max   | the maximum of each range, by four gathers                       |
-
-The table of maxima has two parts. The first part has the maxima of *windows* of 1, 2, 4, 8 and 16
-consecutive values. The second part has the maxima of windows of 1, 2, 4, ... *blocks* of 16 values.
-Two windows, which may overlap, cover a range of up to 32 values. A longer range is covered by two
+The table of maxima has two arrays. The first has the maxima of *windows* of 1, 2, 4, 8 and 16
+consecutive values. The second has the maxima of windows of 1, 2, 4, ... *blocks* of 16 values. Two
+windows, which may overlap, cover a range of up to 32 values. A longer range is covered by two
 windows of 16 values at its ends and two windows of blocks between them. So the table has about six
 values for each value of the array. Without blocks, it would have log2(n) values for each.
 

@@ -1,26 +1,17 @@
 """Primitives for points: a tree over them, and searches for the nearest points.
 
-The body of each primitive is its definition by functions of the vocabulary. It compares all pairs,
-and ignores bounds. Array modules with kernels override the bodies: they search the tree, and return
+The body of each primitive is its definition by functions of the vocabulary. Definitions of searches
+compare all pairs and ignore bounds. Array modules with kernels search the tree instead, and return
 the same result.
 
-| primitive         | result                                                           |
-|-------------------|------------------------------------------------------------------|
-| count_equal       | the number of equal points before each point                     |
-| point_distances   | distances of pairs of points                                     |
-| build_tree        | points in the order of a balanced k-d tree                       |
-| bound_nodes       | a box around the points of each node                             |
-| nearest_neighbors | the k nearest points of each point                               |
-| nearest_outside   | the lightest edge from each fragment to a point outside          |
-
-The tree has the levels 0 to `depth`. Node q of level l is the range of places from ``n * q >> l``
-up to ``n * (q + 1) >> l``. So the two halves of a node are the nodes 2 q and 2 q + 1 of the next
-level, and the nodes of the last level are the *leaves*. In arrays over the nodes, this node is at
-position 2^l + q.
+A *place* is a position in the order of the tree. The tree has the levels 0 to `depth`. Node q of
+level l is the range of places from ``n * q >> l`` up to ``n * (q + 1) >> l``. So the two halves of
+a node are the nodes 2 q and 2 q + 1 of the next level. The nodes of the last level are the
+*leaves*. In arrays over the nodes, node q of level l is at position 2^l + q.
 
 A weight is a distance, or the *mutual reachability distance*: the largest of the distance and the
 core distances of both points. Ties of points go to the smaller id, and ties of edges to the smaller
-edge id. The edge between the points i < j has the id ``i * N + j`` for N points in all.
+edge id. If there are N ids, the edge between the points i < j has the id ``i * N + j``.
 """
 
 from __future__ import annotations
@@ -32,11 +23,11 @@ from ..runtime.distances import distances
 
 Array = Any
 
-#: The largest number of points of a leaf, and that of a leaf with at least `_MANY_AXES` axes, which
-#: searches rarely skip: `python -m benchmarks record points`.
+#: The largest number of points in a leaf. From `_MANY_AXES` axes on, searches rarely skip a leaf,
+#: so leaves are larger. `python -m benchmarks record points` measures these sizes.
 _LEAF, _LARGE_LEAF, _MANY_AXES = 16, 32, 5
 
-#: The number of values after the coordinates of a tree: kernels load as many at once.
+#: The number of values after the coordinates of a tree: kernels load eight values at once.
 PADDING = 8
 
 
@@ -67,7 +58,7 @@ class Points(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Points in the order of a tree: the attributes of `Points`, and those of the tree.
+    """Points in the order of a tree; other attributes are those of `Points`.
 
     Attributes
     ----------
@@ -96,13 +87,13 @@ class Lightest(NamedTuple):
     weight : float64 array of length k
         The weight of the lightest edge from each of k fragments; infinity if there is none.
     edge_id : int64 array of length k
-        Its id; the largest int64 if there is none.
+        The id of this edge; the largest int64 if there is none.
     other : index array of length k
-        The fragment of its other end; the fragment itself if there is none.
+        The fragment at the other end of this edge; the fragment itself if there is none.
     nearest : index array of length n
         The place of the nearest point outside the fragment of each point, or n if unknown.
     bound : float64 array of length n
-        The weight of the edge to `nearest`. If that is unknown, no such edge is lighter.
+        The weight of the edge to `nearest`. If `nearest` is unknown, a lower bound of this weight.
     """
 
     weight: Array
@@ -122,7 +113,7 @@ class Proximity(Protocol):
     """The part of an `ArrayModule` for points; `self` is the whole module."""
 
     def count_equal(self: Any, points: Points, /) -> tuple[Array, Array]:
-        """Find for each point the equal points before it.
+        """Find the equal points before each point.
 
         Parameters
         ----------
@@ -131,11 +122,10 @@ class Proximity(Protocol):
         Returns
         -------
         first, count : index arrays of length n
-            The position of the first equal point, and the number of equal points before it.
+            The position of the first equal point, and the number of equal points before this point.
         """
-        size = len(points.ids)
+        size, columns = len(points.ids), _columns(points)
         order = self.arange(size, dtype=self.index_dtype(size))
-        columns = [points.coordinates[axis :: points.num_axes] for axis in range(points.num_axes)]
         for column in reversed(columns):
             order = self.gather(order, self.argsort(self.order_key(self.gather(column, order))))
         place = self.arange(size, dtype=order.dtype)
@@ -158,15 +148,14 @@ class Proximity(Protocol):
         Parameters
         ----------
         points : Points
-            All of them: the id of each is its position.
         u, v : index arrays of length m
-            The ids of the points of each pair.
+            The positions of the points of each pair.
 
         Returns
         -------
         float64 array of length m
         """
-        left, right = (_point_columns(self, points, end) for end in (u, v))
+        left, right = ([self.gather(column, end) for column in _columns(points)] for end in (u, v))
         return distances(points.metric, points.dtype, left, right)
 
     def build_tree(self: Any, points: Points, depth: int, /) -> Tree:
@@ -186,8 +175,7 @@ class Proximity(Protocol):
         depth : int
             Leaves must not be empty: ``2**depth <= n``, except for no points at all.
         """
-        size, index = len(points.ids), self.index_dtype(len(points.ids))
-        columns = [points.coordinates[axis :: points.num_axes] for axis in range(points.num_axes)]
+        size, index, columns = len(points.ids), self.index_dtype(len(points.ids)), _columns(points)
         node = self.full(size, 0, dtype=index)
         for level in range(depth):
             count = 2**level
@@ -201,10 +189,8 @@ class Proximity(Protocol):
                 key = self.where(self.gather(is_wider, node), self.order_key(column), key)
             order = self.argsort(key)
             order = self.gather(order, self.argsort(self.gather(node, order)))
-            starts = _starts(size, level + 1, range(2**level * 2))
-            child = self.segmented_broadcast(
-                self.arange(2 * count, dtype=index), self.asarray(starts, index)
-            )
+            starts = _node_starts(self, size, level + 1)
+            child = self.segmented_broadcast(self.arange(2 * count, dtype=index), starts)
             node = self.scatter(order, child, size, 0, dtype=index)
         order = self.asarray(self.argsort(node), index)
         rest = self.full(PADDING, 0.0, dtype="float64")
@@ -220,10 +206,10 @@ class Proximity(Protocol):
             For each node, from position 1 on, the lowest coordinate on each axis, then the highest
             ones. The first 2 d values are 0.
         """
-        size, axes, columns = len(tree.ids), tree.num_axes, _columns(tree)
+        axes, columns = tree.num_axes, _tree_columns(tree)
         boxes = self.full(4 * 2**tree.depth * axes, 0.0, dtype="float64")
         for level in range(tree.depth + 1):
-            starts = self.asarray(_starts(size, level, range(2**level)), self.index_dtype(size))
+            starts = _node_starts(self, len(tree.ids), level)
             first = 2 * axes * 2**level
             for axis, column in enumerate(columns):
                 for side, op in enumerate(("min", "max")):
@@ -255,31 +241,21 @@ class Proximity(Protocol):
         neighbor : index array of length n k
             The places of the neighbors of each place, ascending by distance and then by id.
         """
-        size, columns = len(tree.ids), _columns(tree)
+        size, columns = len(tree.ids), _tree_columns(tree)
         place = self.arange(size, dtype=self.index_dtype(size))
-        none = (math.inf, tree.num_ids, size)
-        found = [
-            [
-                self.full(size, value, dtype)
-                for value, dtype in zip(none, _dtypes(place, tree), strict=True)
-            ]
-            for _ in range(k)
-        ]
+        lists = [_no_neighbors(self, tree) for _ in range(k)]
         for shift in range(1, size):
             other = (place + shift) % size
-            given = [_distances(self, tree, columns, other), self.gather(tree.ids, other), other]
-            for position in range(k):
-                old = found[position]
-                is_first = _precedes(given, old)
-                found[position] = [
-                    self.where(is_first, x, y) for x, y in zip(given, old, strict=True)
-                ]
-                given = [self.where(is_first, y, x) for x, y in zip(given, old, strict=True)]
+            new = [_distances(self, tree, columns, other), self.gather(tree.ids, other), other]
+            for position, old in enumerate(lists):
+                is_nearer = _precedes(new, old)
+                lists[position] = _choose(self, is_nearer, new, old)
+                new = _choose(self, is_nearer, old, new)
         neighbor = self.empty(size * k, place.dtype)
-        for position, (_, _, other) in enumerate(found):
+        for position, (_, _, other) in enumerate(lists):
             neighbor[position::k] = other
-        core = found[rank - 1][0] if rank else self.full(size, 0.0, dtype="float64")
-        return core, found[-1][0], neighbor
+        core = lists[rank - 1][0] if rank else self.full(size, 0.0, dtype="float64")
+        return core, lists[-1][0], neighbor
 
     def nearest_outside(
         self: Any,
@@ -303,8 +279,7 @@ class Proximity(Protocol):
             The result of `bound_nodes`.
         core : float64 array of length n
             The core distance of the point at each place; zeros for plain distances.
-        reach : float64 array of length n
-        neighbor : index array of length n k
+        reach, neighbor : arrays of length n and n k
             As `nearest_neighbors` returns them. They affect the speed, not the lightest edges.
         fragment : index array of length n
             The fragment of each place, below `count`.
@@ -319,23 +294,17 @@ class Proximity(Protocol):
             This definition finds the nearest point of every point. Searches stop when the edge of a
             point cannot be the lightest of its fragment.
         """
-        size, columns = len(tree.ids), _columns(tree)
+        size, columns = len(tree.ids), _tree_columns(tree)
         place = self.arange(size, dtype=self.index_dtype(size))
-        weight, near, nearest = (
-            self.full(size, value, dtype)
-            for value, dtype in zip(
-                (math.inf, tree.num_ids, size), _dtypes(place, tree), strict=True
-            )
-        )
+        best = _no_neighbors(self, tree)
         for shift in range(1, size):
             other = (place + shift) % size
-            reach = _distances(self, tree, columns, other)
-            reach = self.maximum(self.maximum(reach, core), self.gather(core, other))
-            new = [reach, self.gather(tree.ids, other), other]
-            is_new = (fragment != self.gather(fragment, other)) & _precedes(new, [weight, near])
-            weight, near, nearest = (
-                self.where(is_new, x, y) for x, y in zip(new, (weight, near, nearest), strict=True)
-            )
+            distance = _distances(self, tree, columns, other)
+            weight = self.maximum(self.maximum(distance, core), self.gather(core, other))
+            new = [weight, self.gather(tree.ids, other), other]
+            is_outside = fragment != self.gather(fragment, other)
+            best = _choose(self, is_outside & _precedes(new, best), new, best)
+        weight, _, nearest = best
         return choose_edges(self, tree, fragment, count, nearest, weight)
 
 
@@ -345,16 +314,15 @@ def choose_edges(
     """Return the lightest edge of each fragment, from the nearest points that are known."""
     size = len(tree.ids)
     place = ops.arange(size, dtype=nearest.dtype)
-    own, place, target, weight = ops.compact(nearest < size, fragment, place, nearest, bound)
-    lightest = ops.scatter_reduce(own, weight, count, "min", math.inf)
-    is_lightest = weight == ops.gather(lightest, own)
-    own, place, target = ops.compact(is_lightest, own, place, target)
-    edge = edge_ids(ops, tree, place, target)
-    edge_id = ops.scatter_reduce(own, edge, count, "min", ops.largest(edge.dtype))
-    is_first = edge == ops.gather(edge_id, own)
-    own, target = ops.compact(is_first, own, ops.gather(fragment, target))
+    source, u, v, weight = ops.compact(nearest < size, fragment, place, nearest, bound)
+    lightest = ops.scatter_reduce(source, weight, count, "min", math.inf)
+    source, u, v = ops.compact(weight == ops.gather(lightest, source), source, u, v)
+    edge = edge_ids(ops, tree, u, v)
+    edge_id = ops.scatter_reduce(source, edge, count, "min", ops.largest(edge.dtype))
+    is_first = edge == ops.gather(edge_id, source)
+    source, target = ops.compact(is_first, source, ops.gather(fragment, v))
     itself = ops.arange(count, dtype=fragment.dtype)
-    other = ops.scatter_reduce(own, target, count, "min", count)
+    other = ops.scatter_reduce(source, target, count, "min", count)
     return Lightest(lightest, edge_id, ops.where(other == count, itself, other), nearest, bound)
 
 
@@ -364,21 +332,22 @@ def edge_ids(ops: Any, points: Points | Tree, u: Array, v: Array) -> Array:
     return ops.minimum(u, v) * points.num_ids + ops.maximum(u, v)
 
 
-def _point_columns(ops: Any, points: Points, index: Array) -> list[Array]:
-    """Return the coordinates of some points of `Points`, one array for each axis."""
-    axes = range(points.num_axes)
-    return [ops.gather(points.coordinates[axis :: points.num_axes], index) for axis in axes]
+def _columns(points: Points) -> list[Array]:
+    """Return the coordinates of points, one array for each axis."""
+    return [points.coordinates[axis :: points.num_axes] for axis in range(points.num_axes)]
 
 
-def _columns(tree: Tree) -> list[Array]:
+def _tree_columns(tree: Tree) -> list[Array]:
     """Return the coordinates of all places, one array for each axis."""
     size = len(tree.ids)
     return [tree.coordinates[axis * size : (axis + 1) * size] for axis in range(tree.num_axes)]
 
 
-def _starts(size: int, level: int, nodes: range) -> list[int]:
-    """Return the first places of nodes of a level, and the end of the last one."""
-    return [size * node >> level for node in (*nodes, nodes.stop)]
+def _node_starts(ops: Any, size: int, level: int) -> Array:
+    """Return the first place of each node of a level, and the end of the last one."""
+    return ops.asarray(
+        [size * node >> level for node in range(2**level + 1)], ops.index_dtype(size)
+    )
 
 
 def _distances(ops: Any, tree: Tree, columns: list[Array], other: Array) -> Array:
@@ -387,10 +356,20 @@ def _distances(ops: Any, tree: Tree, columns: list[Array], other: Array) -> Arra
     return distances(tree.metric, tree.dtype, columns, others)
 
 
-def _dtypes(place: Array, tree: Tree) -> tuple[Any, ...]:
-    return "float64", tree.ids.dtype, place.dtype
+# For each place, a neighbor is given by a weight, an id and a place.
 
 
-def _precedes(new: Any, old: Any) -> Array:
-    """Return whether each weight is less than an older one, or equal with a smaller id."""
+def _no_neighbors(ops: Any, tree: Tree) -> list[Array]:
+    size = len(tree.ids)
+    dtypes = "float64", tree.ids.dtype, ops.index_dtype(size)
+    values = math.inf, tree.num_ids, size
+    return [ops.full(size, value, dtype) for value, dtype in zip(values, dtypes, strict=True)]
+
+
+def _precedes(new: list[Array], old: list[Array]) -> Array:
+    """Return whether each new weight is smaller, or equal with a smaller id."""
     return (new[0] < old[0]) | ((new[0] == old[0]) & (new[1] < old[1]))
+
+
+def _choose(ops: Any, mask: Array, new: list[Array], old: list[Array]) -> list[Array]:
+    return [ops.where(mask, x, y) for x, y in zip(new, old, strict=True)]

@@ -1,4 +1,4 @@
-"""Division of pairs into runs that fit in a cache. Kruskal's algorithm sorts the runs in order."""
+"""Divide pairs by key into runs that fit in a cache; see `compiled.kruskal`."""
 
 from typing import Any, NamedTuple
 
@@ -7,22 +7,22 @@ from numpy.typing import NDArray
 
 #: The largest number of bits of a digit in a radix sort.
 DIGIT = 11
-#: The first bucket has one of 2 to this power of the pairs.
-_SMALLEST = 7
+#: The first bucket has about one of 2 to this power of the pairs.
+_FIRST_BUCKET = 7
 
 
 class Runs(NamedTuple):
-    """Pairs distributed to runs."""
+    """Pairs that are distributed to runs."""
 
     #: The position after the last pair of each run.
     ends: NDArray[Any]
     #: The number of low bits in which the keys of each run may differ.
     bits: NDArray[Any]
-    #: The keys if records do not have all bits of them, else empty.
+    #: The keys if records lack some of their bits, otherwise empty.
     key: NDArray[Any]
-    #: The pairs, an array of shape (m, 2); see `kruskal`.
+    #: The pairs, an array of shape (m, 2); see `compiled.kruskal`.
     records: NDArray[Any]
-    #: The links of the nodes if all threads join pairs, else empty; see `join_runs_together`.
+    #: The links of the nodes if all threads join pairs, otherwise empty.
     links: NDArray[Any]
     #: The length of the longest run.
     longest: int
@@ -33,14 +33,14 @@ def choose_buckets(
 ) -> tuple[int, int, int]:
     """Choose the buckets of keys in ``[lowest, highest]``; return shift, floor and their number.
 
-    The bucket of a key is ``max((key - lowest) >> shift, floor) - floor``. The first bucket has the
-    smallest keys of a sample, because the keys of floats are spread far below most others. There
-    are about `size` pairs for each of the others, or more. The shift is at least `cut`.
+    The bucket of a key is ``max((key - lowest) >> shift, floor) - floor``. The first bucket has all
+    small keys, because a few keys of floats are spread over most of the range. The other buckets
+    have about `size` pairs or more. The shift is at least `cut`.
     """
-    every = max(1, len(key) >> DIGIT)
-    sample = np.sort(key[::every])
-    first = int(sample[len(sample) >> _SMALLEST])
-    bits, digit = (highest - first).bit_length(), (len(sample) * every // size).bit_length()
+    step = max(1, len(key) >> DIGIT)
+    sample = np.sort(key[::step])
+    first = int(sample[len(sample) >> _FIRST_BUCKET])
+    bits, digit = (highest - first).bit_length(), (len(sample) * step // size).bit_length()
     shift = max(cut, bits - min(DIGIT, max(1, digit)))
     many, top = 1 + len(sample) // 16, sample >> key.dtype.type(min(shift, 8 * key.itemsize - 1))
     if (top[many:] == top[:-many]).any():  # many keys would be in one bucket

@@ -37,19 +37,19 @@ operators (``==``, ``&``, ``~``, ``+``), slices and ``len``.
 | order_key, weights_of   | weights to unsigned keys of the same order, and back | n, 0           |
 | pointer_jump            | root of every node of a forest of parents            | n log depth, n |
 
-**3. Fused functions**: compositions of functions of parts 1 and 2. The body of each is this
-composition. A module may override it with a single pass over memory, which must return the same
-bits. *Pairs* are two index arrays of equal length, such as the ends of edges.
+**3. Fused functions**: compositions of functions of parts 1 and 2. The body of each is its
+definition. A module may override it with a single pass over memory, which must return the same
+bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of edges.
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|
 | consecutive             | consecutive integers, read-only                      | n or 0         |
 | any_equal               | whether elements at the same position are equal      | n, n           |
-| compact_pairs           | pairs with distinct members and keys up to a limit   | n, 8n          |
-| relabel_pairs           | pairs of labels, without those that became equal     | n, 8n          |
+| compact_pairs           | pairs of different nodes and keys up to a limit      | n, 8n          |
+| relabel_pairs           | pairs of different labels, in place of nodes         | n, 8n          |
 | deal                    | columns sorted by an index of few values, stably     | n, n           |
 | multiprefix             | prefix sums of the values at each place              | n log n, 8n    |
-| segmented_compact       | elements of each segment selected, to a given place  | n, 8n          |
+| segmented_compact       | selected elements of each segment, at a given place  | n, 8n          |
 | scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
 | cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
@@ -59,10 +59,10 @@ An array module has five further groups of functions: the algorithm kernels (`pr
 hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), points
 (`primitives.points`, `primitives.blocks`), and its threads and memory (`runtime.host`).
 
-Some positions do not exist, such as that of the minimum of an empty segment. They are represented
-by the length of the array; `gather` replaces them by a fill value. Positions have the dtype
-`index_dtype(length)`. Modules do not check their arguments. `CheckedModule` raises errors for the
-most common violations of these contracts.
+Positions have the dtype `index_dtype(length)`. The length of the array stands for a position that
+does not exist, such as that of the minimum of an empty segment. `gather` replaces it by a fill
+value. Modules do not check their arguments. `CheckedModule` raises errors for the most common
+violations of these contracts.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ Reduction = Literal["min", "max", "sum"]
 
 
 class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Protocol):
-    """The functions above, for the arrays of one library."""
+    """All primitives, for the arrays of one library."""
 
     # 1. Functions of the array API standard.
 
@@ -123,7 +123,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         """Return int32 if it can hold `size`, else int64."""
 
     def largest(self, dtype: DType, /) -> Any:
-        """Return the largest value of a dtype: infinity for floats. It often stands for "none"."""
+        """Return the largest value of a dtype: infinity for floats."""
 
     def to_host(self, array: Array, /) -> Any:
         """Return the values as a NumPy array, without a copy if they are in host memory."""
@@ -250,9 +250,9 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         """
 
     def partition(self, values: Array, k: int, /) -> Array:
-        """Return the values with the value of rank `k` at position `k`, and no larger ones before.
+        """Return the values in an order in which position `k` has the value that a sort puts there.
 
-        If `k` is at least the length, the order is unspecified.
+        No larger value comes before it. If `k` is at least the length, the order is unspecified.
         """
 
     def any_signed(self, weights: Array, /) -> bool:
@@ -305,7 +305,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
     ) -> tuple[Array, ...]:
-        """Select the pairs with distinct members and keys of at most `limit`, in order.
+        """Select the pairs of two different nodes with keys of at most `limit`, in order.
 
         Parameters
         ----------
@@ -322,13 +322,13 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         tuple of arrays
             The selected elements of u, v, key and each column.
         """
-        kept_u, kept_v, *kept = self.compact((key <= limit) & (u != v), u, v, key, *columns)
-        return self.asarray(kept_u, dtype), self.asarray(kept_v, dtype), *kept
+        u, v, *others = self.compact((key <= limit) & (u != v), u, v, key, *columns)
+        return self.asarray(u, dtype), self.asarray(v, dtype), *others
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
     ) -> tuple[Array, ...]:
-        """Replace the members of each pair by their labels; select the pairs that still differ.
+        """Replace the nodes of each pair by their labels; select the pairs of different labels.
 
         Parameters
         ----------
@@ -369,7 +369,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         return offsets, *dealt
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
-        """Return, for each value, its place's `start` plus the earlier values at the same place.
+        """Add to the `start` of each value's place all earlier values at the same place.
 
         Parameters
         ----------
@@ -406,19 +406,16 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         tuple of arrays
             The selected elements of each array, at their new places.
         """
-        kept = self.compact(mask, *arrays)
-        lengths = self.segmented_reduce(mask, offsets, "sum", 0)
-        distance = start - self.scan(lengths, dtype=start.dtype, exclusive=True)
-        own = self.offsets(lengths, dtype=start.dtype)
-        place = self.arange(self.count(mask), start.dtype) + self.segmented_broadcast(distance, own)
-        return tuple(
-            self.scatter(place, column, len(place), 0, dtype=column.dtype) for column in kept
-        )
+        selected, count = self.compact(mask, *arrays), self.count(mask)
+        ends = self.offsets(self.segmented_reduce(mask, offsets, "sum", 0), dtype=start.dtype)
+        distance = self.segmented_broadcast(start - ends[:-1], ends)
+        place = self.arange(count, start.dtype) + distance
+        return tuple(self.scatter(place, x, count, 0, dtype=x.dtype) for x in selected)
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        """Find the pair with the smallest (key, id) at each place, and its other member.
+        """Find the pair with the smallest (key, id) at each place, and the other node of the pair.
 
         Parameters
         ----------
@@ -446,7 +443,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
         )
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
-        """Convert one arrow per node to a forest of parents: cut one of two opposite arrows.
+        """Convert an arrow per node to a forest of parents: remove one of two opposite arrows.
 
         Parameters
         ----------
@@ -461,7 +458,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Proto
             The target of each node. If two nodes point at each other, the smaller one becomes a
             root, which is its own parent. A node that points at itself is also a root.
         kept : array
-            The ids of the arrows of all nodes that are not roots, in order.
+            The ids of the arrows that remain, in order: those of all nodes except roots.
         """
         node = self.arange(len(target), dtype=target.dtype)
         is_cut = (self.gather(target, target) == node) & (node < target)

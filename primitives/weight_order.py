@@ -44,8 +44,8 @@ class WeightOrder:
     def key_of(self, value: float | Fraction) -> int:
         """Return the key of `value`, for comparison with the keys of weights.
 
-        A weight comes after `value` in the order if and only if its key is larger than the result.
-        This holds even if the dtype cannot represent `value` exactly.
+        A weight comes after `value` in the order if and only if the key of the weight is larger
+        than the result, even if the dtype cannot represent `value` exactly.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class WeightOrder:
                 low = middle
             else:
                 high = middle - 1
-        # Zero has two possible keys, and only one of them is used. Return the one in use.
+        # No weight has the key of -0.0. Return the key of 0.0 instead.
         return self._keys(self._weight(low))[0] if low >= first else -1
 
     def _keys(self, *weights: float) -> list[int]:

@@ -104,7 +104,7 @@ def test_later_runs_may_be_joined_first(seed):
     expected, _ = NumpyArrays().join_by_key(u, v, key, 150)
     for share in (0.1, 0.5, 0.9):
         arrays = NumbaArrays(4)
-        runs = arrays._deal(u, v, key, 150)
+        runs = arrays._make_runs(u, v, key, 150)
         ends, bits, no_key, records, links, longest = runs
         cut, none = max(1, int(share * len(ends))), np.uint64(2**64 - 1)
         other, failed = np.zeros((2 * longest, 2), np.uint64), np.zeros(1, np.uint8)

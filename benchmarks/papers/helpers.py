@@ -65,7 +65,7 @@ def join_alone(edges: Edges, num_vertices: int, threads: int) -> dict[str, Any]:
 
 def join_helped(edges: Edges, num_vertices: int, threads: int) -> dict[str, Any]:
     """Join sorted edges in order, with all but one thread as helpers."""
-    from mstflow.primitives.joins import helper_parts
+    from mstflow.primitives.joins import helper_ranges
     from mstflow.stages.kruskal import join_with_helpers
 
     ops = _module(threads)
@@ -75,7 +75,7 @@ def join_helped(edges: Edges, num_vertices: int, threads: int) -> dict[str, Any]
         seconds = time.perf_counter() - start
     facts = {"seconds": seconds, "edges": len(chosen), "checksum": checksum(np.sort(chosen))}
     if threads > 1:
-        later = edges.edge_id[helper_parts(len(edges.u), threads)[1][0] :]
+        later = edges.edge_id[helper_ranges(len(edges.u), threads)[1][0] :]
         cycles = len(later) - np.count_nonzero(np.isin(later, chosen, kind="table"))
         facts["main_share"] = main_cycles / max(main_cycles + helper_cycles, 1)
         facts["offloaded"] = helper_cycles / max(cycles, 1)

@@ -10,31 +10,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...runtime.kernels import NONE, raw
+from ...runtime.kernels import LINE, NONE, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
-from ...runtime.team import Each, Team, divide, team
+from ...runtime.team import Each, Team, team
 from ..hierarchies import TALLY, level_dtype
-from ..joins import helper_parts
+from ..joins import helper_ranges
 from ..paths import BLOCK
 from ..runs import DIGIT, Runs, choose_buckets
-from . import elements, kruskal, pairs, scatter, shared_trees, sorting, trees
-from .base import ids_of
+from . import elements, kruskal, pairs, shared_trees, sorting, trees
+from .base import ids_of, ranges_of
 from .points.blocks import BlockArrays
 
 Array = NDArray[Any]
 
-#: The number of 64-bit words in a cache line.
-_LINE = 8
 _NO_ORDER = np.empty(0, np.uint32)
 
 
 class NumbaArrays(BlockArrays):
-    """The primitives of `NumpyArrays`, some of them compiled and divided among threads."""
+    """All primitives; kernels compute most of them, and threads share the elements."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
-        self._remembered: tuple[Callable[[], Array | None], Array] = (lambda: None), np.empty(0)
+        #: A weak reference to the last labels, and the result of `_has_rare_label` for them.
+        self._cached: tuple[Callable[[], Array | None], Array] = (lambda: None), np.empty(0)
 
     def any_equal(self, left: Array, right: Array, /) -> bool:
         if left.dtype != right.dtype:
@@ -44,8 +43,8 @@ class NumbaArrays(BlockArrays):
     def any_signed(self, weights: Array, /) -> bool:  # type: ignore[override]  # it uses threads
         if weights.dtype.kind in "bu" or not len(weights):
             return False
-        top, ranges = 8 * weights.itemsize - 1, self._ranges(raw(weights))
-        return any(highest < 0 or highest >> top for _, highest in ranges)
+        sign, ranges = 8 * weights.itemsize - 1, self._ranges(raw(weights))
+        return any(highest < 0 or highest >> sign for _, highest in ranges)
 
     def order_key(
         self, weights: Array, /, *, signed: bool = True, descending: bool = False
@@ -54,14 +53,13 @@ class NumbaArrays(BlockArrays):
         if not signed and not descending:
             return super().order_key(weights, signed=False)
         out = empty(len(weights), f"u{weights.itemsize}")
-        options = _key_options(weights.dtype, signed, descending)
+        options = np.uint64(8 * weights.itemsize - 1), signed, weights.dtype.kind == "f", descending
         self._team.share(elements.order_key, len(out), raw(weights), *options, out)
         return out
 
     def pointer_jump(self, parent: Array, /) -> Array:
-        scratch, root = empty(len(parent), parent.dtype), empty(len(parent), parent.dtype)
-        self._team.share(elements.copy_range, len(parent), raw(parent), raw(scratch))
-        self._team.share(trees.find_roots, len(root), raw(scratch), raw(root))
+        root, halved = empty(len(parent), parent.dtype), self.concat([parent])
+        self._team.share(trees.find_roots, len(root), raw(halved), raw(root))
         return root
 
     def compact_pairs(
@@ -71,9 +69,8 @@ class NumbaArrays(BlockArrays):
             return super().compact_pairs(u, v, key, limit, dtype, *columns)
         (ids,) = columns
         arguments = [*map(raw, (u, v, key)), *ids_of(ids), raw(key).dtype.type(limit)]
-        return self._select(
-            pairs.compact_pairs, len(u), arguments, dtype, dtype, key.dtype, ids.dtype
-        )
+        dtypes = dtype, dtype, key.dtype, ids.dtype
+        return self._select(pairs.compact_pairs, len(u), arguments, dtypes)
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
@@ -81,20 +78,20 @@ class NumbaArrays(BlockArrays):
         if len(columns) != 2:
             return super().relabel_pairs(label, u, v, *columns)
         key, ids = columns
-        outside = self._outside(label, u)
-        arguments = [raw(label), outside, *map(raw, (u, v, key)), *ids_of(ids)]
+        has_rare_label = self._has_rare_label(label, u)
+        arguments = [raw(label), has_rare_label, *map(raw, (u, v, key)), *ids_of(ids)]
         dtypes = label.dtype, label.dtype, key.dtype, ids.dtype
-        return self._select(pairs.relabel_pairs, len(u), arguments, *dtypes)
+        return self._select(pairs.relabel_pairs, len(u), arguments, dtypes)
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        node = self.index_dtype(size)
+        index = self.index_dtype(size)
         if not len(u):  # `follow_pairs` needs at least one pair
             no_key, no_id = (self.full(size, self.largest(a.dtype), a.dtype) for a in (key, ids))
-            return no_key, no_id, self.arange(size, dtype=node)
+            return no_key, no_id, self.arange(size, dtype=index)
         smallest, position = self._first_smallest(u, v, key, size)
-        out_id, other = empty(size, ids.dtype), empty(size, node)
+        out_id, other = empty(size, ids.dtype), empty(size, index)
         arrays = [*map(raw, (position, u, v)), *ids_of(ids), np.uint64(self.largest(ids.dtype))]
         self._team.share(pairs.follow_pairs, size, *arrays, raw(out_id), raw(other))
         return smallest, out_id, other
@@ -102,31 +99,29 @@ class NumbaArrays(BlockArrays):
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
         if not len(values) or len(indices) > 2:
             return super().scatter_argmin(indices, values, size)
-        key = values if values.dtype.kind == "u" else self.order_key(values)
-        return self._first_smallest(indices[0], indices[-1], key, size)[1]
+        return self._first_smallest(indices[0], indices[-1], values, size)[1]
 
     def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
         """Return the smallest value sent to each place, and its first position."""
         none, shares = len(values), len(self._team.shares(len(values)))
         is_packed = values.itemsize <= 4 and none < 2**32
-        # Each of two threads lowers records in its own row. More threads share one row to save
-        # memory: they divide the places, or use atomic operations where their places overlap.
+        # Two threads lower records in separate rows. More threads share one row to save memory:
+        # they divide the places, or use atomic operations where their places overlap.
         rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
-        records = empty(rows * size * words, np.uint64).reshape(rows, -1)
-        own = records[0] if rows < shares else Each(records)
+        records = self.full(rows * size * words, NONE, np.uint64).reshape(rows, -1)
+        row = records[0] if rows < shares else Each(records)
         share, arrays = self._team.share, [raw(array) for array in (u, v, values)]
-        share(elements.fill, records.size, NONE, records.ravel())
         if is_packed and rows < shares:
-            places = np.empty((shares, 2), np.uint64)
-            share(pairs.find_places, none, *arrays[:2], Each(places))
-            share(pairs.lower_together, none, Each(range(shares)), places, *arrays, own)
+            ranges = np.array([self._ranges(ends) for ends in arrays[:2]], np.uint64)
+            places = np.stack([ranges[:, :, 0].min(axis=0), ranges[:, :, 1].max(axis=0)], axis=1)
+            share(pairs.lower_together, none, Each(range(shares)), places, *arrays, row)
         elif is_packed:
-            share(pairs.lower_packed, none, *arrays, own)
+            share(pairs.lower_packed, none, *arrays, row)
         elif rows == shares:
-            share(pairs.lower_wide, none, 0, size, *arrays, own)
+            share(pairs.lower_wide, none, 0, size, *arrays, row)
         else:
-            low, high = _spread(size, shares)
-            self._team.run(pairs.lower_wide, shares, 0, none, low, high, *arrays, own)
+            low, high = ranges_of(size, shares)
+            self._team.run(pairs.lower_wide, shares, 0, none, low, high, *arrays, row)
         join = pairs.join_packed if is_packed else pairs.join_wide
         smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
         share(join, size, records, np.uint64(none), raw(smallest), raw(position))
@@ -135,9 +130,9 @@ class NumbaArrays(BlockArrays):
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         size, share = len(target), self._team.share
         parent, kept = empty(size, target.dtype), empty(size, ids.dtype)
-        (count, own), counts = self._counts(size)
-        share(trees.cut_mirrors, size, raw(target), raw(parent), count)
-        share(trees.list_others, size, *own, raw(parent), raw(ids), raw(kept))
+        number, counts = self._counts(size)
+        share(trees.cut_mirrors, size, number, counts, raw(target), raw(parent))
+        share(trees.list_non_roots, size, number, counts, raw(parent), raw(ids), raw(kept))
         return parent, kept[: counts.sum()]
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
@@ -146,23 +141,18 @@ class NumbaArrays(BlockArrays):
             total = trees.number_in_order(raw(root), raw(number))
             if total >= 0:
                 return number, total
-        out = empty(size, root.dtype)
-        (count, own), counts = self._counts(size)
-        share(trees.count_roots, size, raw(root), count)
-        share(trees.number_roots, size, *own, raw(root), raw(number))
-        share(scatter.gather, size, raw(number), raw(root), raw(out))
-        return out, int(counts.sum())
+        share_number, counts = self._counts(size)
+        share(trees.count_roots, size, share_number, counts, raw(root))
+        share(trees.number_roots, size, share_number, counts, raw(root), raw(number))
+        return self.gather(number, root), int(counts.sum())
 
-    def _counts(
-        self, length: int, per_place: int = 1
-    ) -> tuple[tuple[Each, tuple[Each, Array]], Array]:
-        """Return arguments of two kernels: the first counts elements in its share of a range.
+    def _counts(self, length: int, per_place: int = 1) -> tuple[Each, Array]:
+        """Return two arguments of kernels that count elements, and of those that list them.
 
-        The second kernel gets its share's number and the counts. Last, return all counts.
+        They are the number of a share of the range up to `length`, and the counts of all shares.
         """
-        rows = np.zeros((len(self._team.shares(length, per_place)), 1), np.uint64)
-        counts = rows.ravel()
-        return (Each(rows), (Each(range(len(rows))), counts)), counts
+        shares = len(self._team.shares(length, per_place))
+        return Each(range(shares)), np.zeros(shares, np.uint64)
 
     def sorted_union(self, arrays: tuple[Array, ...], /) -> Array:
         dtype, total = np.result_type(*arrays), sum(map(len, arrays))
@@ -176,32 +166,30 @@ class NumbaArrays(BlockArrays):
         if is_signed or words > total:  # a bit set would use more memory than the values
             ordered: Array = super().sorted_union(arrays)
             return ordered
-        bits = self._mark(columns, ranges, np.uint64(lowest), words)
-        out, (count, counted) = empty(total, dtype), self._counts(words, per_place=64)[0]
-        share = self._team.share
-        share(sorting.join_marks, words, bits, count, per_place=64)
-        share(
-            sorting.list_marks, words, *counted, bits[0], np.uint64(lowest), raw(out), per_place=64
-        )
+        first, out = np.uint64(lowest), empty(total, dtype)
+        bits, share = self._mark(columns, ranges, first, words), self._team.share
+        number, counts = self._counts(words, per_place=64)
+        share(sorting.join_marks, words, number, counts, bits, per_place=64)
+        share(sorting.list_marks, words, number, counts, bits[0], first, raw(out), per_place=64)
         return out
 
     def _mark(
         self, columns: list[Array], ranges: list[list[tuple[int, int]]], lowest: Any, words: int
     ) -> Array:
-        """Return rows of a bit set of all values, of which `ranges` has those of each share.
+        """Return the set of all values, as bits in one or two rows.
 
-        Each of two threads sets bits in its own row. More threads share one row to save memory.
+        `ranges` has the smallest and the largest value of each share of each column. Two threads
+        set bits in separate rows. More threads share one row to save memory.
         """
         shares, share = max(map(len, ranges)), self._team.share
-        bits = empty(words * (shares if shares <= 2 else 1), np.uint64).reshape(-1, words)
-        share(elements.fill, bits.size, np.uint64(0), bits.ravel())
-        for column, own in zip(columns, ranges, strict=True):
+        bits = self.full(words * (shares if shares <= 2 else 1), 0, np.uint64).reshape(-1, words)
+        for column, extremes in zip(columns, ranges, strict=True):
             if shares <= 2:
                 share(sorting.mark, len(column), column, lowest, Each(bits))
             else:
-                places = (np.array(own, np.uint64) - lowest) // np.uint64(64)
-                rest = places, column, lowest, bits[0]
-                share(sorting.mark_together, len(column), Each(range(len(own))), *rest)
+                places = (np.array(extremes, np.uint64) - lowest) // np.uint64(64)
+                arguments = Each(range(len(places))), places, column, lowest, bits[0]
+                share(sorting.mark_together, len(column), *arguments)
         return bits
 
     def _ranges(self, words: Array) -> list[tuple[int, int]]:
@@ -217,48 +205,44 @@ class NumbaArrays(BlockArrays):
         return self._positions(self._sorted_records(key)).view(dtype)
 
     def _sorted_records(self, key: Array) -> Array:
-        """Return one word per key, in ascending order of keys; its lower half is the position."""
-        helpers = self._helpers(len(key))
+        """Return a word for each key, in ascending order; its lower half is the key's position."""
         lowest = int(key.min(initial=np.iinfo(key.dtype).max))
         bits = max(1, (int(key.max(initial=lowest)) - lowest).bit_length())
         cut, base = max(0, bits - 32), np.uint64(lowest)
-        records = self._sort_half(helpers, key, base, cut, bits - cut)
+        records = self._sort_bits(key, base, cut, bits - cut)
         if cut and not sorting.sort_ties(records, key, len(key)):
-            order = self._positions(self._sort_half(helpers, key, base, 0, cut))
-            records = self._sort_half(helpers, key, base, cut, bits - cut, order)
+            order = self._positions(self._sort_bits(key, base, 0, cut))
+            records = self._sort_bits(key, base, cut, bits - cut, order)
         return records
 
-    def _sort_half(
-        self, helpers: Team, key: Array, base: Any, cut: int, bits: int, order: Array = _NO_ORDER
+    def _sort_bits(
+        self, key: Array, base: Any, cut: int, bits: int, order: Array = _NO_ORDER
     ) -> Array:
-        """Sort records of the given bits of the keys; ties keep the given order."""
-        records = empty(len(key), np.uint64)
-        helpers.share(sorting.make_records, len(key), key, base, cut, order, records)
+        """Sort records by `bits` bits of the keys, from bit `cut` on; ties keep the given order."""
+        size, sorters = len(key), self._sorters(len(key))
+        records = empty(size, np.uint64)
+        sorters.share(sorting.make_records, size, key, base, cut, order, records)
         digit = -(-bits // -(-bits // DIGIT))
         for shift in range(32, 32 + bits, digit):
-            records = self._sort_by_digit(helpers, records, shift, digit)
+            counts = np.zeros((len(sorters.shares(size)), 2**digit), np.uint64)
+            total = np.zeros(2**digit, np.uint64)
+            sorters.share(sorting.count_digits, size, records, shift, Each(counts))
+            sorting.make_places(counts, total)
+            if total.max() < size:  # not all records have the same digit
+                moved = empty(size, np.uint64)
+                sorters.share(sorting.sort_by_digit, size, records, shift, Each(counts), moved)
+                records = moved
         return records
 
     def _positions(self, records: Array) -> Array:
         """Return the positions in the lower halves of records."""
         order = empty(len(records), f"u{self.index_dtype(len(records)).itemsize}")
-        self._helpers(len(records)).share(sorting.list_positions, len(records), records, order)
+        self._sorters(len(records)).share(sorting.list_positions, len(records), records, order)
         return order
 
-    def _helpers(self, size: int) -> Team:
+    def _sorters(self, size: int) -> Team:
         """Return the threads that sort an array of this size."""
         return self._team if size >= sizes().sorted_together else team(1)
-
-    def _sort_by_digit(self, helpers: Team, records: Array, shift: int, digit: int) -> Array:
-        shares = helpers.shares(len(records))
-        counts, total = np.zeros((len(shares), 2**digit), np.uint64), np.zeros(2**digit, np.uint64)
-        helpers.share(sorting.count_digits, len(records), records, shift, Each(counts))
-        sorting.make_places(counts, total)
-        if total.max() == len(records):  # all records have the same digit
-            return records
-        moved = empty(len(records), np.uint64)
-        helpers.share(sorting.sort_by_digit, len(records), records, shift, Each(counts), moved)
-        return moved
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         root = self.arange(size, dtype=self.index_dtype(size))
@@ -268,7 +252,7 @@ class NumbaArrays(BlockArrays):
         return joining[:count], root
 
     def join_by_key(self, u: Array, v: Array, key: Array, size: int, /) -> tuple[Array, Array]:
-        runs = self._deal(u, v, key, size)
+        runs = self._make_runs(u, v, key, size)
         if runs is None:
             return super().join_by_key(u, v, key, size)
         failed = np.zeros(1, np.uint8)
@@ -282,7 +266,6 @@ class NumbaArrays(BlockArrays):
         self, runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join all runs in this thread, while the other threads sort later runs."""
-        *common, _, longest = runs
         shares = len(self._team.shares(len(runs.records)))
         if shares < sizes().joined_together <= self._team.size:
             shares = 1  # there are too few pairs for helpers to get ahead
@@ -290,14 +273,10 @@ class NumbaArrays(BlockArrays):
         joining = empty(min(len(runs.records), max(0, size - 1)) + 1, dtype)
         states, progress = np.zeros(len(runs.ends), np.uint64), np.zeros(2, np.uint64)
         copies = empty((shares - 1) * size, root.dtype).reshape(shares - 1, size)
-        others = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
-        main, *helpers = ((states, *common, other, failed, progress, raw(root)) for other in others)
-        ahead = zip(helpers, map(raw, copies), strict=True)
-        calls = [
-            (True, *main, raw(joining)),
-            *((False, *arguments, copied) for arguments, copied in ahead),
-        ]
-        count, *_ = self._team.call(kruskal.take_part, calls)
+        buffers = empty(shares * 2 * runs.longest, np.uint64).reshape(shares, -1, 2)
+        joins, outputs = [True, *[False] * (shares - 1)], [raw(joining), *map(raw, copies)]
+        arguments = states, *runs[:4], Each(buffers), failed, progress, raw(root), Each(outputs)
+        count, *_ = self._team.run(kruskal.join_or_sort, shares, Each(joins), *arguments)
         trees.flatten(raw(root))
         return joining[:count], root
 
@@ -305,27 +284,24 @@ class NumbaArrays(BlockArrays):
         self, runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join runs in all threads, which take them from a common queue."""
-        *common, links, longest = runs
-        records, length, share = runs.records, len(runs.records), self._team.share
+        records, links, longest = runs[3:]
+        length, share = len(records), self._team.share
         shares = len(self._team.shares(length))
         # The number of the next run. Then, in a cache line for each thread, the run that it joins.
-        queue = self.full((shares + 1) * _LINE, NONE, np.uint64)
+        queue = self.full((shares + 1) * int(LINE), NONE, np.uint64)
         queue[0] = 0
-        other = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
-        arguments = Each(range(shares)), queue, *common, Each(other), failed, links
+        buffers = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
+        arguments = Each(range(shares)), queue, *runs[:4], Each(buffers), failed, links
         root, joining = empty(size, self.index_dtype(size)), empty(min(length, size), dtype)
-        (count, own), counts = self._counts(length)
         self._team.run(kruskal.join_runs_together, shares, *arguments)
-        listed = *_spread(size, shares), links, raw(root), records, count
-        share(kruskal.list_joining, length, *listed)
-        share(kruskal.gather_joining, length, *own, records, raw(joining))
+        number, counts = self._counts(length)
+        nodes = *ranges_of(size, shares), links, raw(root)
+        share(kruskal.list_joining, length, number, counts, *nodes, records)
+        share(kruskal.gather_joining, length, number, counts, records, raw(joining))
         return joining[: counts.sum()], root
 
-    def _deal(self, u: Array, v: Array, key: Array, size: int) -> Runs | None:
-        """Distribute the pairs to runs.
-
-        Return None if a run is too long, or if a record cannot hold a pair.
-        """
+    def _make_runs(self, u: Array, v: Array, key: Array, size: int) -> Runs | None:
+        """Distribute the pairs to runs; return None if a run or a pair does not fit."""
         length, shares, share = len(key), len(self._team.shares(len(key))), self._team.share
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
@@ -334,49 +310,45 @@ class NumbaArrays(BlockArrays):
         lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
         highest = max(high % 2**64 for _, high in ranges)
         cut = max(0, (highest - lowest).bit_length() - 32)
-        shift, floor, dealt = choose_buckets(words, lowest, highest, cut, sizes().run)
+        shift, floor, num_buckets = choose_buckets(words, lowest, highest, cut, sizes().run)
         buckets = words, np.uint64(lowest), shift, floor
-        counts, total = np.empty((shares, dealt), np.uint64), np.zeros(dealt, np.uint64)
-        ends, unlike = np.empty((2, dealt), np.int64)
+        counts, total = np.empty((shares, num_buckets), np.uint64), np.zeros(num_buckets, np.uint64)
+        ends, bits = np.empty((2, num_buckets), np.int64)
         share(kruskal.count_buckets, length, *buckets, Each(counts))
         sorting.make_places(counts, total)
-        num_runs, longest = kruskal.find_runs(total, floor, sizes().run, shift - cut, ends, unlike)
-        ends, unlike = ends[:num_runs], unlike[:num_runs]
-        count = int(ends[-1])
-        if longest > max(sizes().longest_run, count // (4 * shares)):
+        num_runs, longest = kruskal.find_runs(total, floor, sizes().run, shift - cut, ends, bits)
+        if longest > max(sizes().longest_run, length // (4 * shares)):
             return None
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
-        together = size < 2**31 and count < 2**32
-        together &= len(self._team.shares(count)) >= sizes().joined_together
-        links, records = empty(size * together, np.uint64), empty(2 * count, np.uint64)
+        is_together = size < 2**31 and length < 2**32 and shares >= sizes().joined_together
+        links, records = empty(size * is_together, np.uint64), empty(2 * length, np.uint64)
         records = records.reshape(-1, 2)
-        if together:
+        if is_together:
             share(kruskal.make_roots, size, links, records)
         share(kruskal.deal, length, raw(u), raw(v), *buckets, cut, Each(counts), records)
         # Only keys of 64 bits lose bits. With one type for all keys, kernels are compiled once.
-        lossy = words if cut else np.empty(0, np.uint64)
-        return Runs(ends, unlike, lossy, records, links, longest)
+        whole_key = words if cut else np.empty(0, np.uint64)
+        return Runs(ends[:num_runs], bits[:num_runs], whole_key, records, links, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = raw(self.arange(size, self.index_dtype(size)))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
         shared = raw(u), raw(v), parent, undecided, reached
-        (_, cut), *parts = helper_parts(len(u), len(self._team.shares(len(u))))
-        undecided[cut:] = 1
+        (_, stop), *ranges = helper_ranges(len(u), len(self._team.shares(len(u))))
+        undecided[stop:] = 1
 
-        def main() -> tuple[int, int]:
+        def join() -> tuple[int, int]:
             try:
-                own = shared[0][:cut], shared[1][:cut], parent, raw(joining)
-                joined = trees.join_in_order(*own)
+                joined = trees.join_in_order(raw(u)[:stop], raw(v)[:stop], parent, raw(joining))
                 rest = raw(joining[joined:])
-                more, examined = shared_trees.join_undecided(cut, len(u), *shared, rest)
-                return joined + more, cut + examined
+                more, examined = shared_trees.join_undecided(stop, len(u), *shared, rest)
+                return joined + more, stop + examined
             finally:  # the helpers run until this is set
                 reached[0] = len(u)
 
-        helpers = ((shared_trees.reject_cycles, *part, *shared) for part in parts)
-        (joined, examined), *_ = self._team.call(operator.call, [(main,), *helpers])
+        helpers = ((shared_trees.reject_cycles, *limits, *shared) for limits in ranges)
+        (joined, examined), *_ = self._team.call(operator.call, [(join,), *helpers])
         return joining[:joined], len(u) - examined
 
     def unite(self, parent: Array, u: Array, v: Array, /, *, by_rank: bool) -> tuple[Array, Array]:
@@ -391,7 +363,7 @@ class NumbaArrays(BlockArrays):
     def merge_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         dtype = self.index_dtype(size + len(u))
         parent, count = self.arange(size + len(u), dtype), empty(len(u), np.int64)
-        words, top = _roots(self.arange(size, dtype))
+        words, top = _words_of_roots(self.arange(size, dtype))
         ends = (raw(end.astype(dtype, copy=False)) for end in (u, v))
         trees.merge_in_order(*ends, top, words, raw(parent), raw(count))
         return parent, count
@@ -403,7 +375,7 @@ class NumbaArrays(BlockArrays):
         parent, level = self.arange(size, dtype), self.full(size, len(ends), level_dtype(len(ends)))
         tally = np.zeros((len(ends), TALLY), np.uint64)
         tally[:1, 0], tally[:1, -1] = size, size > 0
-        words, top = _roots(self.full(size, 1, dtype))
+        words, top = _words_of_roots(self.full(size, 1, dtype))
         pairs = (raw(end.astype(dtype, copy=False)) for end in (u, v))
         trees.join_levels(*pairs, np.array(ends, np.uint64), top, words, raw(parent), level, tally)
         return parent, level, tally.ravel().view(np.int64)
@@ -428,14 +400,14 @@ class NumbaArrays(BlockArrays):
         arrays = u, v, self._sorted_records(raw(key)), *sets, certain, undecided, counts
         trees.contract_tile(*map(raw, arrays))
         trees.flatten(raw(fragment))
-        positions = certain[: counts[0]], undecided[: counts[1]]
-        return *positions, *self.number_roots(fragment)
+        number, count = self.number_roots(fragment)
+        return certain[: counts[0]], undecided[: counts[1]], number, count
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
-        near, far = map(np.ascontiguousarray, table)
+        near, far = table
         out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)
-        arrays = raw(near), raw(far), size, raw(first), raw(last)
-        self._team.share(trees.range_max, len(first), *arrays, raw(out))
+        arguments = raw(near), raw(far), size, raw(first), raw(last), raw(out)
+        self._team.share(trees.range_max, len(first), *arguments)
         return out
 
     def path_sums(self, parent: Array, values: Array, /) -> Array:
@@ -444,12 +416,12 @@ class NumbaArrays(BlockArrays):
         return out
 
     def _select(
-        self, kernel: Callable[..., Any], length: int, arguments: list[Any], *dtypes: Any
+        self, kernel: Callable[..., Any], length: int, arguments: list[Any], dtypes: Sequence[Any]
     ) -> tuple[Array, ...]:
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
-        Each share writes its elements to the front of its range, from where they move to the front
-        of the arrays.
+        The kernel writes them to the front of each share's range. Then they move to the front of
+        the arrays.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         counts = self._team.share(kernel, length, *arguments, *map(raw, outs))
@@ -461,48 +433,28 @@ class NumbaArrays(BlockArrays):
             total += count
         return tuple(out[:total] for out in outs)
 
-    def _outside(self, label: Array, ends: Array) -> Array:
-        """Return `_less_frequent` of the labels, or an empty array if it would not pay.
+    def _has_rare_label(self, label: Array, ends: Array) -> Array:
+        """Return a bit for each node: whether its label is not that of most ends of pairs.
 
-        A scan passes the same labels with each block, so the last result is cached.
+        The result is empty if no label is that of most ends, or if there are few nodes or pairs. A
+        scan passes the same labels with each block, so the last result is cached.
         """
         if min(len(label), len(ends)) < sizes().summarised_labels:
             return np.empty(0, np.uint64)
-        known, bits = self._remembered
-        if known() is not label:
-            bits = self._less_frequent(label, ends)
-            self._remembered = weakref.ref(label), bits
-        return bits
-
-    def _less_frequent(self, label: Array, ends: Array) -> Array:
-        """Return a bit for each node: whether fewer than half of the pairs' ends have its label.
-
-        The result is empty if no label is that of more than half of the ends in a sample.
-        """
+        known, bits = self._cached
+        if known() is label:
+            return bits
         words = raw(label)
         sample = np.sort(words[ends[:: len(ends) // 1024]])
-        value, bits = sample[len(sample) // 2], np.empty(-(-len(label) // 64), np.uint64)
-        if 2 * np.count_nonzero(sample == value) <= len(sample):
-            return np.empty(0, np.uint64)
-        self._team.share(pairs.mark_unlike, len(bits), words, value, bits, per_place=64)
+        median = sample[len(sample) // 2]
+        is_frequent = 2 * np.count_nonzero(sample == median) > len(sample)
+        bits = np.empty(-(-len(label) // 64) if is_frequent else 0, np.uint64)
+        self._team.share(pairs.mark_unlike, len(bits), words, median, bits, per_place=64)
+        self._cached = weakref.ref(label), bits
         return bits
 
 
-def _spread(length: int, shares: int) -> tuple[Each, Each]:
-    """Divide a range into shares; return the start and the stop of each."""
-    starts, stops = zip(*divide(length, shares), strict=True)
-    return Each(starts), Each(stops)
-
-
-def _key_options(
-    dtype: np.dtype[Any], signed: bool, descending: bool
-) -> tuple[np.uint64, bool, bool, bool]:
-    """Return the options of `key_of`, for kernels that compute the keys of weights."""
-    signed = signed and dtype.kind not in "bu"
-    return np.uint64(8 * dtype.itemsize - 1), signed, dtype.kind == "f", bool(descending)
-
-
-def _roots(values: Array) -> tuple[Array, np.uint64]:
+def _words_of_roots(values: Array) -> tuple[Array, np.uint64]:
     """Return words for `find_set` that make each node a root with its value, and the bit `top`."""
     words, top = raw(values), np.uint64(1 << 8 * values.itemsize - 1)
     words |= words.dtype.type(top)

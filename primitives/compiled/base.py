@@ -1,7 +1,8 @@
-"""The base primitives by compiled loops, each of which takes a share of a range."""
+"""The primitives over elements and segments, by compiled loops over shares of a range."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,24 +12,20 @@ from numpy.typing import DTypeLike, NDArray
 from ...runtime.kernels import plain, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
-from ...runtime.team import divide, team
+from ...runtime.team import Each, divide, team
 from ..consecutive import Consecutive
-from ..numpy_arrays import NumpyArrays
+from ..numpy_arrays import UFUNCS, NumpyArrays
 from ..vocabulary import Reduction
 from . import elements, reduce, scan, scatter
 
 Array = NDArray[Any]
 
 #: Threads that write to places at this distance do not share a cache line.
-_LINE = 64
-
-_REDUCE = {"min": reduce.reduce_min, "max": reduce.reduce_max, "sum": reduce.reduce_sum}
-_SCATTER = {"min": scatter.scatter_min, "max": scatter.scatter_max, "sum": scatter.scatter_sum}
-_JOIN = {"min": np.minimum, "max": np.maximum, "sum": np.add}
+_CACHE_LINE = 64
 
 
 class BaseArrays(NumpyArrays):
-    """The base primitives, and the fused ones over segments.
+    """The primitives over elements and segments.
 
     `partition`, `sort` and `where` are NumPy's. Reductions of floats are NumPy's too: the order of
     additions determines their last bits.
@@ -53,21 +50,20 @@ class BaseArrays(NumpyArrays):
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
         return Consecutive(first, size, dtype)
 
-    def gather(self, values: Array, index: Array, /, fill: Any = None) -> Array:
-        if isinstance(values, Consecutive):
-            if fill is None and not values.first and values.dtype == index.dtype:
-                return index
-            out = empty(len(index), values.dtype)
-            options = values.first, len(values), int(fill or 0)
-            self._team.share(scatter.add_or_fill, len(index), raw(index), *options, raw(out))
-            return out
+    def gather(self, values: Any, index: Array, /, fill: Any = None) -> Array:
+        is_consecutive = isinstance(values, Consecutive)
+        if is_consecutive and fill is None and not values.first and values.dtype == index.dtype:
+            return index
         out = empty(len(index), values.dtype)
-        arrays = raw(values), raw(index)
-        if fill is None:
-            self._team.share(scatter.gather, len(index), *arrays, raw(out))
+        if is_consecutive:
+            numbers = values.first, len(values), int(fill or 0)
+            self._team.share(scatter.add_or_fill, len(index), raw(index), *numbers, raw(out))
+        elif fill is None:
+            self._team.share(scatter.gather, len(index), raw(values), raw(index), raw(out))
         else:
             filling = np.atleast_1d(np.asarray(fill, values.dtype))
-            self._team.share(scatter.gather_or_fill, len(index), *arrays, raw(filling), raw(out))
+            arrays = raw(values), raw(index), raw(filling), raw(out)
+            self._team.share(scatter.gather_or_fill, len(index), *arrays)
         return out
 
     def full(self, size: int, value: Any, /, dtype: DTypeLike) -> Array:
@@ -99,17 +95,15 @@ class BaseArrays(NumpyArrays):
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
         flags = raw(mask)
-        shares = self._team.shares(len(flags))
         counts = self._team.share(scan.count_flags, len(flags), flags)
-        places = np.cumsum([0, *counts])
-        columns_out = []
+        places = [*itertools.accumulate(counts, initial=0)]
+        selected = []
         for array in map(np.asarray, arrays):
-            out = empty(int(places[-1]), array.dtype)
-            columns = flags, raw(array), raw(out)
-            own = zip(shares, places.tolist(), counts, strict=False)
-            self._team.call(scan.compact, [(*share, *two, *columns) for share, *two in own])
-            columns_out.append(out)
-        return tuple(columns_out)
+            out = empty(places[-1], array.dtype)
+            columns = Each(places), Each(counts), flags, raw(array), raw(out)
+            self._team.share(scan.compact, len(flags), *columns)
+            selected.append(out)
+        return tuple(selected)
 
     def scan(self, values: Array, /, dtype: DTypeLike, *, exclusive: bool = False) -> Array:
         out = empty(len(values), dtype)
@@ -124,13 +118,10 @@ class BaseArrays(NumpyArrays):
 
     def _scan(self, values: Array, out: Array, exclusive: bool) -> None:
         values = raw(values) if values.dtype.kind in "bu" else plain(values)
-        shares = self._team.shares(len(values))
-        sums = [0]
-        if len(shares) > 1:
-            sums += self._team.share(scan.total, len(values), values)
-        before = [np.uint64(sum(sums[: i + 1]) % 2**64) for i in range(len(shares))]
-        own = zip(shares, before, strict=True)
-        self._team.call(scan.scan, [(*ends, at, exclusive, values, out) for ends, at in own])
+        is_shared = len(self._team.shares(len(values))) > 1
+        totals = self._team.share(scan.total, len(values), values) if is_shared else []
+        before = [np.uint64(total % 2**64) for total in itertools.accumulate(totals, initial=0)]
+        self._team.share(scan.scan, len(values), Each(before), exclusive, values, out)
 
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Reduction, initial: Any, /
@@ -140,8 +131,9 @@ class BaseArrays(NumpyArrays):
         is_flag = values.dtype == bool
         dtype = self.index_dtype(len(values)) if is_flag else values.dtype
         out = empty(len(offsets) - 1, dtype)
-        given = raw(values) if is_flag else plain(values), raw(offsets), dtype.type(initial)
-        self._segments(_REDUCE[op], offsets, *given, out)
+        items = raw(values) if is_flag else plain(values)
+        arguments = items, raw(offsets), dtype.type(initial), out
+        self._share_segments(reduce.REDUCE_SEGMENTS[op], offsets, *arguments)
         return out
 
     def segmented_argmin(self, values: Array, offsets: Array, /) -> Array:
@@ -149,41 +141,34 @@ class BaseArrays(NumpyArrays):
             values = self.order_key(values)
         none = len(values)
         out = empty(len(offsets) - 1, self.index_dtype(none))
-        given = plain(values), raw(offsets), np.uint64(none)
-        self._segments(reduce.argmin, offsets, *given, raw(out))
+        arrays = plain(values), raw(offsets)
+        self._share_segments(reduce.argmin, offsets, *arrays, np.uint64(none), raw(out))
         return out
 
     def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
-        out = empty(int(offsets[-1]) if len(offsets) else 0, values.dtype)
-        self._segments(reduce.broadcast, offsets, raw(values), raw(offsets), raw(out))
+        out = empty(int(offsets[-1]), values.dtype)
+        self._share_segments(reduce.broadcast, offsets, raw(values), raw(offsets), raw(out))
         return out
 
     def segmented_compact(
         self, mask: Array, offsets: Array, start: Array, /, *arrays: Array
     ) -> tuple[Array, ...]:
-        count, shares, moved = self.count(mask), self._shares(offsets), []
+        count, moved = self.count(mask), []
+        spare = [np.uint64(count + _CACHE_LINE * i) for i in range(self._team.size)]
         for array in arrays:
-            out = empty(count + _LINE * len(shares), array.dtype)
+            out = empty(count + _CACHE_LINE * self._team.size, array.dtype)
             columns = raw(mask), raw(offsets), raw(start), raw(array), raw(out)
-            spare = [np.uint64(count + _LINE * i) for i in range(len(shares))]
-            own = zip(shares, spare, strict=True)
-            self._team.call(reduce.compact, [(*share, one, *columns) for share, one in own])
+            self._share_segments(reduce.compact, offsets, Each(spare), *columns)
             moved.append(out[:count])
         return tuple(moved)
 
-    def _segments(self, kernel: Callable[..., Any], offsets: Array, *arguments: Any) -> None:
-        """Call a kernel on shares of the segments."""
-        self._team.call(kernel, [(*share, *arguments) for share in self._shares(offsets)])
-
-    def _shares(self, offsets: Array) -> list[tuple[int, int]]:
-        """Divide the segments into shares with about equal numbers of elements.
-
-        A kernel that takes one element of each segment shares the range of segments instead.
-        """
+    def _share_segments(self, kernel: Callable[..., Any], offsets: Array, *arguments: Any) -> None:
+        """Call a kernel on shares of the segments with about equal numbers of elements."""
         size = len(offsets) - 1
         shares = self._team.shares(max(size, int(offsets[-1])))
         cuts = offsets[:-1].searchsorted([start for start, _ in shares]).tolist()
-        return list(zip(cuts, [*cuts[1:], size], strict=True))
+        ranges = Each(cuts), Each([*cuts[1:], size])
+        self._team.run(kernel, len(shares), *ranges, *arguments)
 
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
@@ -198,21 +183,20 @@ class BaseArrays(NumpyArrays):
     ) -> Array:
         if values.dtype.kind not in "iu":
             return super().scatter_reduce(index, values, size, op, initial)
-        # Each thread reduces to a row of its own, if there are more values than places.
+        # Each thread reduces to a separate row, if there are more values than places.
         shares = max(1, min(len(self._team.shares(len(index))), len(index) // max(1, size)))
         neutral = 0 if op == "sum" else initial
         rows = [self.full(size, initial, values.dtype)]
         rows += [self.full(size, neutral, values.dtype) for _ in range(shares - 1)]
-        columns = raw(index), plain(values)
-        ends = divide(len(index), shares)
-        own = zip(ends, rows, strict=True)
-        self._team.call(_SCATTER[op], [(*share, *columns, row) for share, row in own])
+        columns = raw(index), plain(values), Each(rows)
+        ranges = ranges_of(len(index), shares)
+        self._team.run(scatter.SCATTER_REDUCE[op], shares, *ranges, *columns)
         for row in rows[1:]:
-            _JOIN[op](rows[0], row, out=rows[0])
+            UFUNCS[op](rows[0], row, out=rows[0])
         return rows[0]
 
     def deal(self, index: Array, size: int, /, *columns: Array) -> tuple[Array, ...]:
-        """Deal four columns in one pass in one thread; others as the definition does."""
+        """Sort four columns in one pass in one thread; other numbers by the definition."""
         if len(columns) != 4:
             return super().deal(index, size, *columns)
         offsets = self.offsets(np.bincount(index, minlength=size), self.index_dtype(len(index)))
@@ -222,14 +206,14 @@ class BaseArrays(NumpyArrays):
         return offsets, *dealt
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
-        """Take one pass in one thread: a second pass, as threads need, takes as long again."""
+        """Use one thread: several threads would need a second pass, which takes as long again."""
         out, next_place = empty(len(index), start.dtype), start.copy()
         columns = raw(index), raw(values), raw(next_place), raw(out)
         scatter.multiprefix(0, len(index), *columns)
         return out
 
     def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
-        """Apply a function of two arrays, or of an array and a number, to shares of them."""
+        """Apply a function to shares of two arrays, or of an array and a number."""
         if len(left) < sizes().filled_together or (np.ndim(right) and len(right) != len(left)):
             result: Array = function(left, right)
             return result
@@ -248,7 +232,13 @@ def _copy(start: int, stop: int, values: Array, out: Array) -> None:
 
 
 def ids_of(array: Any) -> tuple[Array, np.uint64]:
-    """Return the two arguments of kernels for ids: an array, and the first id if it is empty."""
+    """Return ids as two arguments of a kernel; see `pairs.id_at`."""
     if isinstance(array, Consecutive):
         return np.empty(0, f"u{array.dtype.itemsize}"), np.uint64(array.first)
     return raw(array), np.uint64(0)
+
+
+def ranges_of(length: int, count: int) -> tuple[Each, Each]:
+    """Divide the range up to `length` into `count` ranges; return their starts and their stops."""
+    starts, stops = zip(*divide(length, count), strict=True)
+    return Each(starts), Each(stops)

@@ -1,4 +1,4 @@
-"""Kernels over single elements: fill, copy, compare, and the keys of weights."""
+"""Kernels over single elements: count up, compare, and compute the keys of weights."""
 
 import numpy as np
 
@@ -6,21 +6,9 @@ from ...runtime.kernels import ONE, helper, kernel
 
 
 @kernel
-def fill(start, stop, value, out):
-    for i in range(start, stop):
-        out[i] = value
-
-
-@kernel
 def count_up(start, stop, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         out[i] = i
-
-
-@kernel
-def copy_range(start, stop, values, out):
-    for i in range(np.uint64(start), np.uint64(stop)):
-        out[i] = values[i]
 
 
 @kernel
@@ -34,7 +22,7 @@ def any_equal(start, stop, left, right):
 
 @helper
 def sum_before(share, counts):
-    """Return the number of elements that the shares before this one write."""
+    """Return the number of elements that earlier shares write."""
     total = np.uint64(0)
     for i in range(share):
         total += counts[i]
@@ -42,11 +30,11 @@ def sum_before(share, counts):
 
 
 @helper
-def alone(share, places):
+def exclusive_places(share, places):
     """Return the first place that only this share can write to, and the number of such places.
 
-    `places` has the smallest and the largest place of each share. The places returned are above
-    those of all earlier shares, and below those of all later shares.
+    `places` has the smallest and the largest place of each share. Exclusive places are above those
+    of all earlier shares, and below those of all later shares.
     """
     first, end = np.uint64(0), np.uint64(2**64 - 1)
     for other in range(len(places)):
@@ -57,21 +45,13 @@ def alone(share, places):
     return first, max(first, end) - first
 
 
-@helper
-def key_of(word, top, signed, is_float, descending):
-    """Flip the sign bit, whose index is `top`; flip all bits of a negative float.
-
-    Bits above `top` are unspecified.
-    """
-    sign = ONE << top
-    turned = sign * np.uint64(signed)
-    if is_float and signed:
-        word *= np.uint64(word != sign)  # -0.0 becomes 0.0
-        turned |= np.uint64(0) - (word >> top)
-    return word ^ turned ^ (np.uint64(0) - np.uint64(descending))
-
-
 @kernel
 def order_key(start, stop, bits, top, signed, is_float, descending, out):
+    """Flip the sign bit, whose index is `top`, and all bits of a negative float."""
+    sign = ONE << top
     for i in range(start, stop):
-        out[i] = key_of(np.uint64(bits[i]), top, signed, is_float, descending)
+        word, flipped = np.uint64(bits[i]), sign * np.uint64(signed)
+        if is_float and signed:
+            word *= np.uint64(word != sign)  # -0.0 becomes 0.0
+            flipped |= np.uint64(0) - (word >> top)
+        out[i] = word ^ flipped ^ (np.uint64(0) - np.uint64(descending))

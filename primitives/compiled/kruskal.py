@@ -1,15 +1,15 @@
-"""Kernels of Kruskal's algorithm that sort pairs in runs, each just before its pairs are joined.
+"""Kernels of Kruskal's algorithm that sort the pairs in runs, just before they join them.
 
 Pairs are first distributed to buckets by the top bits of their keys. Adjacent buckets form a run
-that fits in a cache. The main thread joins the pairs of all runs in order. Each run is sorted by
-one thread: by a helper that is ahead of the main thread, or by the main thread itself. When one set
-remains, later runs are not sorted. When many pairs are inside a set, these pairs are removed before
-sorting, as in Filter-Kruskal. So a helper stays only a few runs ahead: further ahead, it would find
-fewer pairs inside a set. It finds them by a copy of the parents. If it read the parents that the
-main thread writes, both would wait for each other's cache lines.
+that fits in a cache. The main thread joins the pairs of all runs in order. One thread sorts each
+run: a helper that is ahead of the main thread, or the main thread. When one set remains, later runs
+are not sorted. When many pairs are inside a set, they are removed before sorting, as in
+Filter-Kruskal. Helpers stay only a few runs ahead, because further ahead they would find fewer
+pairs inside a set. They find these by a copy of the parents. If they read the parents that the main
+thread writes, all threads would wait for cache lines.
 
 A record consists of two words. The first has the key in its upper half and the position in its
-lower half, the second has one node in each half.
+lower half. The second has one node in each half.
 
 With many threads, all of them join runs at the same time instead; see `join_runs_together`.
 """
@@ -23,25 +23,25 @@ from .elements import sum_before
 from .trees import find_root
 
 _DIGITS = 2**DIGIT
-#: The number of records in a page of memory, or in a smaller part of it.
+#: The number of records in a page of 4 kB.
 _PAGE = 256
-#: The largest number of pairs that is sorted by insertion.
-FEW = 24
-#: The state of a run: 0 if no thread has taken it, `TAKEN` while a thread sorts it, then `SORTED`
+#: The largest number of pairs that are sorted by insertion.
+_FEW = 24
+#: The state of a run: 0 if no thread has taken it, `_TAKEN` while a thread sorts it, then `_SORTED`
 #: plus the number of remaining pairs.
-TAKEN, SORTED = np.uint64(1), np.uint64(2)
+_TAKEN, _SORTED = np.uint64(1), np.uint64(2)
 #: The number of runs that a thread may sort ahead of the run that is joined.
 _RUNS_AHEAD = 6
 #: A helper that is this far ahead reads the main thread's progress, at most this many times for
 #: each pair between them. Then it sorts the next run anyway: the main thread may be suspended.
 _PATIENCE = 64
-#: A helper copies the parents when the main thread has found one pair for each of this many nodes
-#: inside a set; then after twice as many pairs, and so on.
+#: A helper first copies the parents when the main thread has found a pair inside a set for every 32
+#: nodes. It copies them again after twice as many pairs, and so on.
 _NODES_PER_PAIR = np.uint64(32)
 
-_ZERO, _HALF, _BELOW = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
-#: The link of a root has this upper half; see `join_runs_together`.
-ROOT = _BELOW << _HALF
+_ZERO, _HALF, _LOW_HALF = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
+#: The upper half of the link of a root; see `join_runs_together`.
+_ROOT = _LOW_HALF << _HALF
 
 
 @helper
@@ -61,19 +61,20 @@ def count_buckets(start, stop, key, lowest, shift, floor, counts):
 
 @kernel
 def find_runs(counts, floor, size, low, ends, bits):
-    """Combine buckets to runs of about `size` pairs, or one bucket.
+    """Combine buckets to runs of about `size` pairs, or of one larger bucket.
 
     Return the number of runs, and the length of the longest run whose keys differ. Write the
     position after the last pair of each run, and the number of low bits in which the keys of its
-    pairs may differ. In all but the first bucket, these are `low` bits. A run may be empty.
+    pairs may differ: `low` bits for one bucket, more for several and for the first one. A run may
+    be empty.
     """
     runs = end = start = longest = np.int64(0)
-    lowest = np.int64(0)  # the keys of the first bucket may differ in all bits up to its own
+    lowest = np.int64(0)  # the first bucket has the keys of all buckets up to `floor`
     for i in range(len(counts)):
         end += np.int64(counts[i])
         if i + 1 == len(counts) or end // size != (end + np.int64(counts[i + 1])) // size:
-            unlike = np.uint64(lowest ^ (floor + i))
-            bits[runs] = low + (np.int64(highest_bit(unlike)) + 1 if unlike else 0)
+            differing = np.uint64(lowest ^ (floor + i))
+            bits[runs] = low + (np.int64(highest_bit(differing)) + 1 if differing else 0)
             if bits[runs]:
                 longest = max(longest, end - start)
             ends[runs] = start = end
@@ -83,12 +84,12 @@ def find_runs(counts, floor, size, low, ends, bits):
 
 @kernel
 def make_roots(start, stop, links, records):
-    """Make the nodes in the range roots; write to each page of the same part of the records.
+    """Make the nodes in the range roots, and write to each page of this share of the records.
 
-    The system clears a page on the first write, so threads that write to the same page would wait.
+    The system clears a page on the first write. Threads that write to the same new page would wait.
     """
     for node in range(np.uint64(start), np.uint64(stop)):
-        links[node] = ROOT | node
+        links[node] = _ROOT | node
     first, end = len(records) * start // len(links), len(records) * stop // len(links)
     for i in range(first, end, _PAGE):
         records[i, 0] = 0
@@ -96,19 +97,19 @@ def make_roots(start, stop, links, records):
 
 @kernel
 def deal(start, stop, u, v, key, lowest, shift, floor, cut, places, records):
-    """Write each of these pairs to the next place of its bucket, without `cut` bits of its key."""
+    """Write each pair to the next place of its bucket, without the lowest `cut` bits of its key."""
     cut, shift, floor = np.uint64(cut), np.uint64(shift), np.uint64(floor)
     for i in range(np.uint64(start), np.uint64(stop)):
-        own = bucket(np.uint64(key[i]), lowest, shift, floor)
-        place = places[own]
-        places[own] = place + ONE
+        target = bucket(np.uint64(key[i]), lowest, shift, floor)
+        place = places[target]
+        places[target] = place + ONE
         fetch(records, (place << ONE) + LINE)
         records[place, 0] = (np.uint64(key[i]) - lowest) >> cut << _HALF | i
         records[place, 1] = np.uint64(u[i]) << _HALF | np.uint64(v[i])
 
 
 @helper
-def sort_run(records, bits, other):
+def sort_by_radix(records, bits, buffer):
     """Sort a run in place by the lowest `bits` bits of the keys; all other bits are equal."""
     size = len(records)
     counts = np.empty(_DIGITS, np.uint64)
@@ -118,7 +119,7 @@ def sort_run(records, bits, other):
     passes = -(-bits // widest)
     digit = -(-bits // max(1, passes))
     low = (ONE << np.uint64(digit)) - ONE
-    old, new = records, other[:size]
+    old, new = records, buffer[:size]
     for step in range(passes):
         shift = np.uint64(32 + step * digit)
         counts[: 1 << digit] = 0
@@ -139,15 +140,15 @@ def sort_run(records, bits, other):
 
 @helper
 def is_before(a, b, key):
-    """Compare two first words. If these lack bits of the keys, compare the whole keys in `key`."""
+    """Return whether first word a precedes b; `key` has whole keys if the words lack bits."""
     if len(key) and a >> _HALF == b >> _HALF:
-        return (key[a & _BELOW], a) < (key[b & _BELOW], b)
+        return (key[a & _LOW_HALF], a) < (key[b & _LOW_HALF], b)
     return a < b
 
 
 @helper
-def insert(records, key, patience):
-    """Sort by insertion; return False if it takes more than `patience` moves."""
+def sort_by_insertion(records, key, patience):
+    """Sort a run; stop and return False if it takes more than `patience` moves."""
     for i in range(1, len(records)):
         first, second = records[i, 0], records[i, 1]
         while i > 0 and is_before(first, records[i - 1, 0], key):
@@ -161,60 +162,65 @@ def insert(records, key, patience):
 
 
 @helper
+def sort_run(records, bits, key, buffer, failed):
+    """Sort a run whose keys differ in `bits` bits, and whose records may lack lower bits."""
+    size = len(records)
+    if size > _FEW:
+        sort_by_radix(records, bits, buffer)
+    if (size <= _FEW or len(key)) and not sort_by_insertion(records, key, _FEW * size):
+        failed[0] = 1
+
+
+@helper
+def fetch_nodes(i, last, records, words):
+    """Prefetch the words that the pairs after pair i need, up to pair `last`.
+
+    These are the words of a pair's nodes and of their parents, which are in the lower halves.
+    """
+    far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
+    fetch(words, far >> _HALF)
+    fetch(words, far & _LOW_HALF)
+    fetch(words, words[near >> _HALF] & _LOW_HALF)
+    fetch(words, words[near & _LOW_HALF] & _LOW_HALF)
+
+
+@helper
 def drop_inside(records, parent):
     """Remove pairs that are found to be inside a set; return the number of remaining pairs.
 
     The parents may be old: an ancestor of a node stays in the same set forever.
     """
-    kept, last = _ZERO, len(records) - 1
+    kept = _ZERO
     for i in range(len(records)):
-        far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
-        fetch(parent, far >> _HALF)
-        fetch(parent, far & _BELOW)
-        fetch(parent, parent[near >> _HALF])
-        fetch(parent, parent[near & _BELOW])
-        second = records[i, 1]
-        a = np.uint64(parent[parent[parent[second >> _HALF]]])
-        b = np.uint64(parent[parent[parent[second & _BELOW]]])
+        fetch_nodes(i, len(records) - 1, records, parent)
+        nodes = records[i, 1]
+        a = np.uint64(parent[parent[parent[nodes >> _HALF]]])
+        b = np.uint64(parent[parent[parent[nodes & _LOW_HALF]]])
         records[kept, 0], records[kept, 1] = records[i, 0], a << _HALF | b
         kept += np.uint64(a != b)
     return kept
 
 
 @helper
-def sort_own(own, bits, key, other, failed):
-    """Sort a run whose keys differ in `bits` bits, and whose records may lack lower bits."""
-    size = len(own)
-    if size > FEW:
-        sort_run(own, bits, other)
-    if (size <= FEW or len(key)) and not insert(own, key, FEW * size):
-        failed[0] = 1
+def sort_next(run, states, ends, bits, key, records, buffer, failed, parent, filters):
+    """Sort the first run from `run` on that no thread has taken; return the number after it.
 
-
-@helper
-def sort_next(run, ends, bits, key, records, other, failed, parent, filters):
-    """Sort the pairs of a run, if `filters` only those that may join two sets; return how many."""
-    own = records[ends[run - 1] if run else 0 : ends[run]]
-    if filters:
-        own = own[: drop_inside(own, parent)]
-    sort_own(own, bits[run], key, other, failed)
-    return np.uint64(len(own))
-
-
-@helper
-def sort_one(run, states, ends, bits, key, records, other, failed, parent, filters):
-    """Sort the first run from `run` on that no thread has taken; return the number after it."""
+    If `filters` is true, remove pairs inside a set first.
+    """
     while run < len(ends):
-        if not load(states, run) and compare_and_swap(states, run, _ZERO, TAKEN):
-            size = sort_next(run, ends, bits, key, records, other, failed, parent, filters)
-            store(states, run, SORTED + size)
+        if not load(states, run) and compare_and_swap(states, run, _ZERO, _TAKEN):
+            pairs = records[ends[run - 1] if run else 0 : ends[run]]
+            if filters:
+                pairs = pairs[: drop_inside(pairs, parent)]
+            sort_run(pairs, bits[run], key, buffer, failed)
+            store(states, run, _SORTED + np.uint64(len(pairs)))
             return run + 1
         run += 1
     return run
 
 
 @helper
-def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent, own):
+def sort_ahead(states, ends, bits, key, records, buffer, failed, progress, parent, copy):
     """Sort all runs that no other thread has taken, in order, shortly before they are joined."""
     run, copied, patience = 0, _ZERO, np.uint64(len(parent)) // _NODES_PER_PAIR
     filters = np.bool_(False)
@@ -225,42 +231,39 @@ def sort_ahead(states, ends, bits, key, records, other, failed, progress, parent
         inside = load(progress, ONE)
         if inside > copied + patience:
             for node in range(len(parent)):  # a slice takes seconds to compile
-                own[node] = parent[node]
+                copy[node] = parent[node]
             copied, patience, filters = inside, patience << ONE, True
-        run = sort_one(run, states, ends, bits, key, records, other, failed, own, filters)
+        run = sort_next(run, states, ends, bits, key, records, buffer, failed, copy, filters)
 
 
 @helper
-def join_runs(states, ends, bits, key, records, other, failed, progress, parent, joining):
+def join_runs(states, ends, bits, key, records, buffer, failed, progress, parent, joining):
     """Join the pairs of each run as soon as it is sorted; return the number of joining pairs.
 
     While another thread sorts the next run, this thread sorts later ones. Other threads read
-    `progress`: the number of this run, and the number of pairs that were inside a set. Write the
-    joining pairs to all but the last place of `joining`. Each other pair is overwritten.
+    `progress`: the number of this run, and the number of pairs that were inside a set. Every pair
+    is written to the next place of `joining`, and stays there if it joins two sets. So `joining`
+    has one more place than joining pairs.
     """
     count, inside, start, ahead = _ZERO, _ZERO, 0, 0
-    is_late = np.bool_(False)  # a literal would be compiled once more, as a type of its own
+    is_late = np.bool_(False)  # Numba would compile a version for the literal
     for run in range(len(ends)):
         if count + ONE == len(joining):
-            store(states, run, TAKEN)
+            store(states, run, _TAKEN)
             continue
         store(progress, ONE, inside)
         store(progress, _ZERO, np.uint64(run))
         ahead = max(ahead, run)
-        while load(states, run) < SORTED:
+        while load(states, run) < _SORTED:
             if ahead <= run + _RUNS_AHEAD:
-                ahead = sort_one(
-                    ahead, states, ends, bits, key, records, other, failed, parent, is_late
+                ahead = sort_next(
+                    ahead, states, ends, bits, key, records, buffer, failed, parent, is_late
                 )
-        size = load(states, run) - SORTED
+        size = load(states, run) - _SORTED
         before, last = count, start + np.int64(size) - 1
         for i in range(start, last + 1):
-            far, near = records[min(i + 2 * AHEAD, last), 1], records[min(i + AHEAD, last), 1]
-            fetch(parent, far >> _HALF)
-            fetch(parent, far & _BELOW)
-            fetch(parent, parent[near >> _HALF])
-            fetch(parent, parent[near & _BELOW])
-            a, b = records[i, 1] >> _HALF, records[i, 1] & _BELOW
+            fetch_nodes(i, last, records, parent)
+            a, b = records[i, 1] >> _HALF, records[i, 1] & _LOW_HALF
             # Late pairs are often inside a set. No other case is worth a branch, because the
             # processor would often predict it wrongly.
             if is_late and parent[a] == parent[b]:
@@ -271,7 +274,7 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
                 left, right = find_root(left, parent), find_root(right, parent)
             smaller = min(left, right)
             parent[a] = parent[b] = parent[max(left, right)] = smaller
-            joining[count] = records[i, 0] & _BELOW
+            joining[count] = records[i, 0] & _LOW_HALF
             count += np.uint64(left != right)
         joined = count - before
         inside += size - joined
@@ -282,14 +285,15 @@ def join_runs(states, ends, bits, key, records, other, failed, progress, parent,
 
 
 @kernel
-def take_part(joins, states, ends, bits, key, records, other, failed, progress, parent, own):
+def join_or_sort(joins, states, ends, bits, key, records, buffer, failed, progress, parent, out):
     """Join all runs, or sort runs ahead of the thread that joins them.
 
-    This is one kernel, because what both parts call takes seconds to compile.
+    `out` is `joining` of `join_runs`, or `copy` of `sort_ahead`. One kernel does both, because the
+    functions that both call take seconds to compile.
     """
     if joins:
-        return join_runs(states, ends, bits, key, records, other, failed, progress, parent, own)
-    sort_ahead(states, ends, bits, key, records, other, failed, progress, parent, own)
+        return join_runs(states, ends, bits, key, records, buffer, failed, progress, parent, out)
+    sort_ahead(states, ends, bits, key, records, buffer, failed, progress, parent, out)
     return np.int64(0)
 
 
@@ -297,32 +301,32 @@ def take_part(joins, states, ends, bits, key, records, other, failed, progress, 
 #
 # The rank of a pair is the place of its record, in order of weight. Each node has a link: one word
 # with the rank of a pair in the upper half, and another node, the parent, in the lower half. The
-# node and its parent are in one set as soon as all pairs up to this rank are joined. A root has the
-# link `ROOT` to itself. To find the sets after the first r pairs, follow only the links with ranks
-# below r. Two nodes are in one set if their paths end at the same node.
+# node and its parent are in one set as soon as all pairs up to this rank are joined. A root has a
+# link to itself, with `_ROOT` in place of a rank. To find the sets after the first r pairs, follow
+# only the links with ranks below r. Two nodes are in one set if their paths end at the same node.
 #
 # Pairs may be added in any order. A pair is added by a compare-and-swap of a link. If the new link
 # replaces an old link, the pair of the old link is added again, between the two parents. A pair is
 # dropped if lighter pairs join its nodes. The remaining pairs do not depend on the order, because
 # there is only one minimum forest. So threads take runs from a queue and never wait for each other.
 #
-# A link leads to a node of higher priority, so links form no cycle. Priorities are scattered, so
-# paths are short. A pair is settled if all runs up to its own are finished. Links of settled pairs
-# never change again, so paths of such links are halved.
+# A link leads to a node of higher priority, so links form no cycle. Priorities are pseudorandom, so
+# paths are short. A pair is settled if its run and all earlier runs are finished. Links of settled
+# pairs never change again, so paths of such links are halved.
 #
 # Sources: Jayanti and Tarjan, "Concurrent Disjoint Set Union" (2021), for links by random priority
 # and the halving of paths by several threads. Ding, Gu and Sun, "New Algorithms for Incremental
 # Minimum Spanning Trees and Temporal Graph Applications" (2025), for trees in which lighter links
 # replace heavier ones. There, one thread adds the pairs.
 
-#: A multiple of this odd number, modulo 2^32, is the priority of a node.
-_SCATTER = np.uint64(0x9E3779B1)
+#: The priority of a node is the product of its number and this one, modulo 2^32.
+_MULTIPLIER = np.uint64(0x9E3779B1)
 
 
 @helper
 def follow(node, link, limit):
     """Return the parent of a node if its link is below `limit`, otherwise the node; branch-free."""
-    return node ^ ((node ^ (link & _BELOW)) * np.uint64(link < limit))
+    return node ^ ((node ^ (link & _LOW_HALF)) * np.uint64(link < limit))
 
 
 @helper
@@ -351,43 +355,33 @@ def add_pair(a, b, rank, settled, links, records):
         if a == b:
             records[rank, 1] = NONE
             return
-        is_higher = np.uint64((a * _SCATTER & _BELOW) > (b * _SCATTER & _BELOW))
+        is_higher = np.uint64((a * _MULTIPLIER & _LOW_HALF) > (b * _MULTIPLIER & _LOW_HALF))
         swap = (a ^ b) * is_higher  # priorities are random, so a branch would be mispredicted
         a, b, link = a ^ swap, b ^ swap, link ^ ((link ^ other) * is_higher)
         if compare_and_swap(links, a, link, limit | b):
-            if link >= ROOT:
+            if link >= _ROOT:
                 return
-            rank, a, b = link >> _HALF, b, link & _BELOW
+            rank, a, b = link >> _HALF, b, link & _LOW_HALF
 
 
 @helper
-def fetch_links(i, last, own, links):
-    """Prefetch the links that pair `i` + `AHEAD` will need, and those of their parents."""
-    far, near = own[min(i + 2 * AHEAD, last), 1], own[min(i + AHEAD, last), 1]
-    fetch(links, far >> _HALF)
-    fetch(links, far & _BELOW)
-    fetch(links, links[near >> _HALF] & _BELOW)
-    fetch(links, links[near & _BELOW] & _BELOW)
-
-
-@helper
-def drop_joined(own, first, settled, links):
+def drop_joined(pairs, first, settled, links):
     """Remove pairs whose nodes are joined by ranks below `first`; return how many pairs remain.
 
     Mark the records of removed pairs.
     """
     kept, limit = _ZERO, first << _HALF
-    for i in range(len(own)):
-        fetch_links(i, len(own) - 1, own, links)
-        a, b = own[i, 1] >> _HALF, own[i, 1] & _BELOW
+    for i in range(len(pairs)):
+        fetch_nodes(i, len(pairs) - 1, pairs, links)
+        a, b = pairs[i, 1] >> _HALF, pairs[i, 1] & _LOW_HALF
         a, b = follow(a, load(links, a), limit), follow(b, load(links, b), limit)
         if a != b:
             a, _ = climb(a, limit, settled, links)
             b, _ = climb(b, limit, settled, links)
-        own[kept, 0], own[kept, 1] = own[i, 0], a << _HALF | b
+        pairs[kept, 0], pairs[kept, 1] = pairs[i, 0], a << _HALF | b
         kept += np.uint64(a != b)
-    for i in range(kept, np.uint64(len(own))):
-        own[i, 1] = NONE
+    for i in range(kept, np.uint64(len(pairs))):
+        pairs[i, 1] = NONE
     return kept
 
 
@@ -406,26 +400,26 @@ def take_run(thread, queue):
 
 
 @kernel
-def join_runs_together(thread, queue, ends, bits, key, records, other, failed, links):
+def join_runs_together(thread, queue, ends, bits, key, records, buffer, failed, links):
     """Join the pairs of runs from the queue until it is empty; mark records of dropped pairs."""
     is_late, runs = False, np.uint64(len(ends))
     run, lowest = take_run(thread, queue)
     while run < runs:
         start = np.uint64(ends[run - ONE] if run else 0)
         settled = np.uint64(ends[lowest - ONE] if lowest else 0) << _HALF
-        own = records[start : ends[run]]
-        size = np.uint64(len(own))
+        pairs = records[start : ends[run]]
+        size = np.uint64(len(pairs))
         if is_late:
-            size = drop_joined(own, start, settled, links)
-        sort_own(own[:size], bits[run], key, other, failed)
+            size = drop_joined(pairs, start, settled, links)
+        sort_run(pairs[:size], bits[run], key, buffer, failed)
         for i in range(size):
-            fetch_links(np.int64(i), np.int64(size) - 1, own, links)
-            nodes = own[i, 1]
-            add_pair(nodes >> _HALF, nodes & _BELOW, start + i, settled, links, records)
+            fetch_nodes(np.int64(i), np.int64(size) - 1, pairs, links)
+            nodes = pairs[i, 1]
+            add_pair(nodes >> _HALF, nodes & _LOW_HALF, start + i, settled, links, records)
         joined = _ZERO
         for i in range(size):
-            joined += np.uint64(own[i, 1] != NONE)
-        is_late = bool(4 * np.int64(joined) < 3 * len(own))
+            joined += np.uint64(pairs[i, 1] != NONE)
+        is_late = bool(4 * np.int64(joined) < 3 * len(pairs))
         run, lowest = take_run(thread, queue)
     store(queue, (np.uint64(thread) + ONE) * LINE, NONE)
 
@@ -435,26 +429,26 @@ def write_roots(first, last, links, root):
     """Write the root of each node in ``[first, last)``."""
     end = last - 1
     for i in range(first, last):
-        fetch(links, links[min(i + 2 * AHEAD, end)] & _BELOW)
-        fetch(links, links[links[min(i + AHEAD, end)] & _BELOW] & _BELOW)
+        fetch(links, links[min(i + 2 * AHEAD, end)] & _LOW_HALF)
+        fetch(links, links[links[min(i + AHEAD, end)] & _LOW_HALF] & _LOW_HALF)
         node = np.uint64(i)
-        while links[node] < ROOT:
-            node = links[node] & _BELOW
+        while links[node] < _ROOT:
+            node = links[node] & _LOW_HALF
         root[i] = node
 
 
 @kernel
-def list_joining(start, stop, first, last, links, root, records, count):
+def list_joining(start, stop, share, counts, first, last, links, root, records):
     """Write the root of each node in ``[first, last)``; move the positions of unmarked records.
 
-    They move to the front of the range, into the first words of records. Write their number.
+    They move to the front of the range, into the first words of records. Count them.
     """
     write_roots(first, last, links, root)
     place = np.uint64(start)
     for i in range(np.uint64(start), np.uint64(stop)):
-        records[place, 0] = records[i, 0] & _BELOW
+        records[place, 0] = records[i, 0] & _LOW_HALF
         place += np.uint64(records[i, 1] != NONE)
-    count[0] = place - np.uint64(start)
+    counts[share] = place - np.uint64(start)
 
 
 @kernel

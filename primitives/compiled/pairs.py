@@ -4,12 +4,12 @@ import numpy as np
 
 from ...runtime.intrinsics import compare_and_swap, fetch, load
 from ...runtime.kernels import AHEAD, BLOCK, NONE, ONE, helper, kernel
-from .elements import alone
+from .elements import exclusive_places
 
-WORD = np.uint64(64)
-FOUR = np.uint64(4)
+_WORD_BITS = np.uint64(64)
+_TWO, _THREE, _FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 #: The number of ids of 32 bits in a cache line.
-IDS = np.uint64(16)
+_IDS_PER_LINE = np.uint64(16)
 
 
 @helper
@@ -19,22 +19,31 @@ def id_at(i, ids, first):
 
 
 @helper
+def list_four(i, is_hit, hits, count):
+    """List those of the pairs from i to i + 3 whose flags are 1; return the new count.
+
+    The flags are computed before this call, because LLVM does not move loads before the stores to
+    `hits`.
+    """
+    hits[count] = i
+    count += np.uint64(is_hit[0])
+    hits[count] = i + ONE
+    count += np.uint64(is_hit[1])
+    hits[count] = i + _TWO
+    count += np.uint64(is_hit[2])
+    hits[count] = i + _THREE
+    return count + np.uint64(is_hit[3])
+
+
+@helper
 def list_light(first, end, key, limit, hits):
     """List the pairs in ``[first, end)`` whose keys are at most the limit; return their number."""
     first, end, count = np.uint64(first), np.uint64(end), np.uint64(0)
-    rest = end - (end - first) % FOUR
-    for i in range(first, rest, FOUR):
-        # LLVM does not move loads before the stores to `hits`, so four keys are loaded at once.
-        j, k, m = i + ONE, i + ONE + ONE, i + FOUR - ONE
-        at_i, at_j, at_k, at_m = key[i] <= limit, key[j] <= limit, key[k] <= limit, key[m] <= limit
-        hits[count] = i
-        count += np.uint64(at_i)
-        hits[count] = j
-        count += np.uint64(at_j)
-        hits[count] = k
-        count += np.uint64(at_k)
-        hits[count] = m
-        count += np.uint64(at_m)
+    rest = end - (end - first) % _FOUR
+    for i in range(first, rest, _FOUR):
+        j, k, m = i + ONE, i + _TWO, i + _THREE
+        is_light = key[i] <= limit, key[j] <= limit, key[k] <= limit, key[m] <= limit
+        count = list_four(i, is_light, hits, count)
     for i in range(rest, end):
         hits[count] = i
         count += np.uint64(key[i] <= limit)
@@ -61,65 +70,60 @@ def compact_pairs(start, stop, u, v, key, ids, first_id, limit, new_u, new_v, ne
 def mark_unlike(start, stop, label, value, out):
     """Write words with a bit for each label: whether it differs from a value."""
     for word in range(start, stop):
-        first, unlike = WORD * np.uint64(word), np.uint64(0)
-        for i in range(first, min(first + WORD, np.uint64(len(label)))):
+        first, unlike = _WORD_BITS * np.uint64(word), np.uint64(0)
+        for i in range(first, min(first + _WORD_BITS, np.uint64(len(label)))):
             unlike |= np.uint64(label[i] != value) << (i - first)
         out[word] = unlike
 
 
 @helper
-def may_differ(i, label, outside, u, v):
-    """Return 1 if the labels of a pair's ends may differ, otherwise 0; see `find_outside`."""
-    if not len(outside):
+def may_differ(i, label, is_rare, u, v):
+    """Return 1 if the labels of a pair's ends may differ, otherwise 0; see `list_candidates`."""
+    if not len(is_rare):
         return np.uint64(label[u[i]] != label[v[i]])
     six, low = np.uint64(6), np.uint64(63)
     a, b = np.uint64(u[i]), np.uint64(v[i])
-    return (outside[a >> six] >> (a & low) | outside[b >> six] >> (b & low)) & ONE
+    return (is_rare[a >> six] >> (a & low) | is_rare[b >> six] >> (b & low)) & ONE
 
 
 @helper
-def find_outside(first, end, label, outside, u, v, hits):
+def list_candidates(first, end, label, is_rare, u, v, hits):
     """List the pairs in ``[first, end)`` whose labels may differ; return their number.
 
-    `outside` has a bit for each node: whether its label is not the most frequent one. This table is
+    `is_rare` has a bit for each node: whether its label is not the most frequent one. This table is
     32 times smaller than the labels. If most pairs have the most frequent label at both ends, the
     table is enough to reject them. If it is empty, the labels are compared.
 
-    Prefetch the ends of the next block, because the processor itself prefetches only
-    up to the end of a page of 4 kB.
+    Prefetch the ends of the next block, because the processor itself prefetches only up to the end
+    of a page of 4 kB.
     """
-    count, rest = np.uint64(0), end - (end - first) % FOUR
-    for i in range(first, rest, FOUR):
-        if not (i - first) % IDS:
+    count, rest = np.uint64(0), end - (end - first) % _FOUR
+    for i in range(first, rest, _FOUR):
+        if not (i - first) % _IDS_PER_LINE:
             fetch(u, i + np.uint64(BLOCK))
             fetch(v, i + np.uint64(BLOCK))
-        # LLVM does not move loads before the stores to `hits`, so four pairs are loaded at once.
-        j, k, m = i + ONE, i + ONE + ONE, i + FOUR - ONE
-        at_i, at_j = may_differ(i, label, outside, u, v), may_differ(j, label, outside, u, v)
-        at_k, at_m = may_differ(k, label, outside, u, v), may_differ(m, label, outside, u, v)
-        hits[count] = i
-        count += at_i
-        hits[count] = j
-        count += at_j
-        hits[count] = k
-        count += at_k
-        hits[count] = m
-        count += at_m
+        is_candidate = (
+            may_differ(i, label, is_rare, u, v),
+            may_differ(i + ONE, label, is_rare, u, v),
+            may_differ(i + _TWO, label, is_rare, u, v),
+            may_differ(i + _THREE, label, is_rare, u, v),
+        )
+        count = list_four(i, is_candidate, hits, count)
     for i in range(rest, end):
         hits[count] = i
-        count += may_differ(i, label, outside, u, v)
+        count += may_differ(i, label, is_rare, u, v)
     return count
 
 
 @kernel
 def relabel_pairs(
-    start, stop, label, outside, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
+    start, stop, label, is_rare, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
     """Write the pairs of labels that differ from `start` on; return their number."""
     hits, place = np.empty(BLOCK, np.uint64), np.uint64(start)
     for first in range(start, stop, BLOCK):
         end = min(first + BLOCK, stop)
-        count = find_outside(np.uint64(first), np.uint64(end), label, outside, u, v, hits)
+        count = list_candidates(np.uint64(first), np.uint64(end), label, is_rare, u, v, hits)
         for hit in range(count):
             i, ahead = hits[hit], hits[min(hit + np.uint64(AHEAD), count - ONE)]
             fetch(label, u[ahead])
@@ -134,7 +138,10 @@ def relabel_pairs(
 
 @kernel
 def lower_packed(start, stop, u, v, key, records):
-    """Lower records of one word, key above position."""
+    """Replace the record at both ends of each pair by that of the pair, if it is smaller.
+
+    A record is a word with the key in its upper half and the position in its lower half.
+    """
     half = np.uint64(32)
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
@@ -146,26 +153,14 @@ def lower_packed(start, stop, u, v, key, records):
 
 
 @kernel
-def find_places(start, stop, u, v, places):
-    """Write the smallest and the largest place of these pairs."""
-    low, high, other_low, other_high = u[start], u[start], v[start], v[start]
-    for i in range(np.uint64(start), np.uint64(stop)):
-        low, high = min(low, u[i]), max(high, u[i])
-    for i in range(np.uint64(start), np.uint64(stop)):
-        other_low, other_high = min(other_low, v[i]), max(other_high, v[i])
-    places[0] = min(np.uint64(low), np.uint64(other_low))
-    places[1] = max(np.uint64(high), np.uint64(other_high))
-
-
-@kernel
 def lower_together(start, stop, share, places, u, v, key, records):
-    """Lower records of one word at all places, while other threads lower them for other pairs.
+    """Lower records as `lower_packed` does, while other threads do so for other pairs.
 
-    Most pairs only read a record, because they find a lower one there. `places` has the smallest
-    and the largest place of each share.
+    Most pairs find a smaller record, and only read it. `places` has the smallest and the largest
+    place of each share.
     """
     half = np.uint64(32)
-    first, count = alone(share, places)
+    first, count = exclusive_places(share, places)
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
         fetch(records, u[ahead])
@@ -182,9 +177,9 @@ def lower_together(start, stop, share, places, u, v, key, records):
 
 @kernel
 def lower_wide(start, stop, low, high, u, v, key, records):
-    """Lower records of two words, key and position, at the places in ``[low, high)``.
+    """Lower records of two words, a key and a position, at the places in ``[low, high)``.
 
-    Positions are ascending, so of several equal keys the first one is kept.
+    Positions ascend, so the first of equal keys stays.
     """
     low, size = np.uint64(low), np.uint64(high - low)
     for i in range(start, stop):
@@ -202,7 +197,7 @@ def lower_wide(start, stop, low, high, u, v, key, records):
 
 @kernel
 def join_packed(start, stop, rows, none, out_key, out_position):
-    """Find the minimum of each column of `rows`. A place without records gets position `none`."""
+    """Unpack the smallest record of all rows at each place; a place in no pair gets `none`."""
     half, below = np.uint64(32), np.uint64(2**32 - 1)
     for i in range(start, stop):
         record = rows[0, i]
@@ -214,6 +209,7 @@ def join_packed(start, stop, rows, none, out_key, out_position):
 
 @kernel
 def join_wide(start, stop, rows, none, out_key, out_position):
+    """Do as `join_packed`, for records of two words."""
     for i in range(start, stop):
         key, position = rows[0, 2 * i], rows[0, 2 * i + 1]
         for row in range(1, len(rows)):

@@ -6,24 +6,19 @@ from ...runtime.intrinsics import fetch
 from ...runtime.kernels import AHEAD, ONE, kernel
 
 
-@kernel
-def reduce_min(first, last, values, offsets, initial, out):
-    for segment in range(first, last):
-        start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
-        best = values[start] if start < stop else initial
-        for i in range(start, stop):
-            best = min(best, values[i])
-        out[segment] = best
+def _choosing(better):
+    """Return a kernel that chooses a value of each segment; `better` returns one of two."""
 
+    @kernel
+    def reduce_segments(first, last, values, offsets, initial, out):
+        for segment in range(first, last):
+            start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
+            best = values[start] if start < stop else initial
+            for i in range(start, stop):
+                best = better(best, values[i])
+            out[segment] = best
 
-@kernel
-def reduce_max(first, last, values, offsets, initial, out):
-    for segment in range(first, last):
-        start, stop = np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])
-        best = values[start] if start < stop else initial
-        for i in range(start, stop):
-            best = max(best, values[i])
-        out[segment] = best
+    return reduce_segments
 
 
 @kernel
@@ -34,6 +29,10 @@ def reduce_sum(first, last, values, offsets, initial, out):
         for i in range(start, stop):
             total += np.uint64(values[i])
         out[segment] = total if start < stop else np.uint64(initial)
+
+
+#: Kernels that reduce each segment; an empty segment gets `initial`.
+REDUCE_SEGMENTS = {"min": _choosing(min), "max": _choosing(max), "sum": reduce_sum}
 
 
 @kernel

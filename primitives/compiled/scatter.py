@@ -1,5 +1,7 @@
 """Kernels that move elements to places, or reduce them where they meet."""
 
+import operator
+
 import numpy as np
 
 from ...runtime.intrinsics import fetch
@@ -15,25 +17,20 @@ def scatter(start, stop, index, values, out):
         out[index[i]] = values[np.uint64(i) * step]
 
 
-@kernel
-def scatter_min(start, stop, index, values, out):
-    for i in range(start, stop):
-        fetch(out, index[min(i + AHEAD, stop - 1)])
-        out[index[i]] = min(out[index[i]], values[i])
+def _reducing(function):
+    """Return a kernel that reduces values by a function of two values."""
+
+    @kernel
+    def scatter_reduce(start, stop, index, values, out):
+        for i in range(start, stop):
+            fetch(out, index[min(i + AHEAD, stop - 1)])
+            out[index[i]] = function(out[index[i]], values[i])
+
+    return scatter_reduce
 
 
-@kernel
-def scatter_max(start, stop, index, values, out):
-    for i in range(start, stop):
-        fetch(out, index[min(i + AHEAD, stop - 1)])
-        out[index[i]] = max(out[index[i]], values[i])
-
-
-@kernel
-def scatter_sum(start, stop, index, values, out):
-    for i in range(start, stop):
-        fetch(out, index[min(i + AHEAD, stop - 1)])
-        out[index[i]] += values[i]
+#: Kernels that reduce the values at each place, starting from the value of `out`.
+SCATTER_REDUCE = {"min": _reducing(min), "max": _reducing(max), "sum": _reducing(operator.add)}
 
 
 @kernel

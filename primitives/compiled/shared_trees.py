@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.intrinsics import compare_and_swap, fetch, load, store
 from ...runtime.kernels import AHEAD, BLOCK, ONE, helper, kernel
-from .trees import join
+from .trees import fetch_ends, join
 
 #: A word has the rank of a node in its upper bits and the parent in its lower bits. The rank is at
 #: most the binary logarithm of the number of nodes.
@@ -61,11 +61,7 @@ def union(words, u, v, by_rank):
 def unite(start, stop, words, u, v, by_rank, is_joining):
     """Join the sets of each pair, and write whether it joined two sets."""
     for i in range(start, stop):
-        far, near = min(i + 2 * AHEAD, stop - 1), min(i + AHEAD, stop - 1)
-        fetch(words, u[far])
-        fetch(words, v[far])
-        fetch(words, words[u[near]] & PARENT)
-        fetch(words, words[v[near]] & PARENT)
+        fetch_ends(u, v, i, stop - 1, words, PARENT)
         is_joining[i] = union(words, np.uint64(u[i]), np.uint64(v[i]), by_rank)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...runtime.intrinsics import compare_and_swap, fetch, load, lowest_bit
 from ...runtime.kernels import LINE, ONE, helper, kernel
-from .elements import alone, sum_before
+from .elements import exclusive_places, sum_before
 
 
 @helper
@@ -40,7 +40,7 @@ def mark_together(start, stop, share, places, values, lowest, bits):
 
     `places` has the smallest and the largest word of each share.
     """
-    first, count = alone(share, places)
+    first, count = exclusive_places(share, places)
     i = np.uint64(start)
     while i < np.uint64(stop):
         word, marks = (np.uint64(values[i]) - lowest) >> np.uint64(6), np.uint64(0)
@@ -59,14 +59,14 @@ def mark_together(start, stop, share, places, values, lowest, bits):
 
 
 @kernel
-def join_marks(start, stop, rows, count):
-    """Combine all rows into the first one; write the number of set bits."""
+def join_marks(start, stop, share, counts, rows):
+    """Combine all rows into the first one; count the set bits."""
     total = np.uint64(0)
     for i in range(start, stop):
         for row in range(1, len(rows)):
             rows[0, i] |= rows[row, i]
         total += count_ones(rows[0, i])
-    count[0] = total
+    counts[share] = total
 
 
 @kernel
@@ -100,9 +100,9 @@ def count_digits(start, stop, records, shift, counts):
 
 @kernel
 def make_places(counts, total):
-    """Replace the counts of each share, a row, by its first place in each bucket, a column.
+    """Replace the count of each share and bucket by the first place of its elements.
 
-    Add the counts of all shares to `total`.
+    A share is a row, and a bucket is a column. Add the counts of all shares to `total`.
     """
     for row in range(len(counts)):
         for bucket in range(len(total)):
@@ -128,7 +128,10 @@ def sort_by_digit(start, stop, records, shift, places, moved):
 
 @kernel
 def sort_ties(records, key, patience):
-    """Sort records with equal upper halves by whole keys; return False if it takes many moves."""
+    """Sort records with equal upper halves by whole keys.
+
+    Stop and return False if it takes more than `patience` moves.
+    """
     half = np.uint64(32)
     low = (ONE << half) - ONE
     for i in range(1, len(records)):

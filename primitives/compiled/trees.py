@@ -3,28 +3,28 @@
 import numpy as np
 
 from ...runtime.intrinsics import fetch, highest_bit
-from ...runtime.kernels import AHEAD, ONE, helper, kernel
-from ..paths import BLOCK as WINDOWS
+from ...runtime.kernels import AHEAD, NONE, ONE, helper, kernel
+from ..paths import BLOCK
 from .elements import sum_before
 
-_BLOCK = np.uint64(WINDOWS)
+_BLOCK = np.uint64(BLOCK)
 
 
 @kernel
-def cut_mirrors(start, stop, target, parent, count):
-    """Cut one of two opposite arrows; write the number of nodes in the range that are not roots."""
-    others = np.uint64(0)
+def cut_mirrors(start, stop, share, counts, target, parent):
+    """Cut one of two opposite arrows; count the nodes that are not roots."""
+    count = np.uint64(0)
     for i in range(start, stop):
         fetch(target, target[min(i + AHEAD, stop - 1)])
-        there = target[i]
-        is_cut = (i < there) & (target[there] == i)
-        parent[i] = there ^ ((there ^ np.uint64(i)) * np.uint64(is_cut))
-        others += np.uint64(parent[i] != i)
-    count[0] = others
+        head = target[i]
+        is_cut = (i < head) & (target[head] == i)
+        parent[i] = head ^ ((head ^ np.uint64(i)) * np.uint64(is_cut))
+        count += np.uint64(parent[i] != i)
+    counts[share] = count
 
 
 @kernel
-def list_others(start, stop, share, counts, parent, ids, out):
+def list_non_roots(start, stop, share, counts, parent, ids, out):
     """Write the ids of the nodes that are not roots, after those of earlier shares."""
     place = sum_before(share, counts)
     end = place + np.int64(counts[share])
@@ -53,8 +53,7 @@ def find_roots(start, stop, parent, root):
     """Find the root of each node.
 
     Threads share `parent`. They write only ancestors of a node, so the old and the new value lead
-    to the same root. But a late write may undo a newer write. So the roots are written to a
-    separate array.
+    to the same root. A late write may undo a newer one, so the roots go to a separate array.
     """
     for i in range(start, stop):
         fetch(parent, parent[min(i + 2 * AHEAD, stop - 1)])
@@ -63,17 +62,17 @@ def find_roots(start, stop, parent, root):
 
 
 @kernel
-def count_roots(start, stop, root, count):
-    """Write the number of roots in the range."""
-    roots = np.uint64(0)
+def count_roots(start, stop, share, counts, root):
+    """Count the roots in the range."""
+    count = np.uint64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
-        roots += np.uint64(root[i] == i)
-    count[0] = roots
+        count += np.uint64(root[i] == i)
+    counts[share] = count
 
 
 @kernel
 def number_in_order(root, out):
-    """Give numbers to trees in one pass; return the count, or -1 if a node precedes its root."""
+    """Write numbers of trees in one pass; return the count, or -1 if a node precedes its root."""
     number, last = np.uint64(0), len(root) - 1
     for i in range(len(root)):
         fetch(out, root[min(i + AHEAD, last)])
@@ -110,6 +109,19 @@ def join(a, b, parent):
     return left != right
 
 
+@helper
+def fetch_ends(u, v, i, last, words, mask):
+    """Prefetch the words that the pairs after pair i need, up to pair `last`.
+
+    These are the words of a pair's nodes and of their parents. The bits of `mask` hold the parent.
+    """
+    far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
+    fetch(words, u[far])
+    fetch(words, v[far])
+    fetch(words, np.uint64(words[u[near]]) & mask)
+    fetch(words, np.uint64(words[v[near]]) & mask)
+
+
 @kernel
 def join_in_order(u, v, parent, joining):
     """Join pairs by union-find; the root of a set is its smallest node.
@@ -117,13 +129,8 @@ def join_in_order(u, v, parent, joining):
     Return the number of pairs that joined two sets; write their positions to `joining`.
     """
     count = 0
-    last = len(u) - 1
     for i in range(len(u)):
-        far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
-        fetch(parent, u[far])
-        fetch(parent, v[far])
-        fetch(parent, parent[u[near]])
-        fetch(parent, parent[v[near]])
+        fetch_ends(u, v, i, len(u) - 1, parent, NONE)
         if join(np.uint64(u[i]), np.uint64(v[i]), parent):
             joining[count] = i
             count += 1
@@ -185,17 +192,6 @@ def find_set(node, words, top):
     return node
 
 
-@helper
-def fetch_sets(u, v, i, words, top):
-    """Prefetch what `find_set` will read for the pairs after pair i."""
-    last = len(u) - 1
-    far, near = min(i + 2 * AHEAD, last), min(i + AHEAD, last)
-    fetch(words, u[far])
-    fetch(words, v[far])
-    fetch(words, np.uint64(words[u[near]]) & ~top)
-    fetch(words, np.uint64(words[v[near]]) & ~top)
-
-
 @kernel
 def merge_in_order(u, v, top, words, parent, count):
     """Write the tree of the sets that pairs create, and the number of nodes of each set.
@@ -204,7 +200,7 @@ def merge_in_order(u, v, top, words, parent, count):
     """
     size = np.uint64(len(words))
     for i in range(len(u)):
-        fetch_sets(u, v, i, words, top)
+        fetch_ends(u, v, i, len(u) - 1, words, ~top)
         new, nodes = size + np.uint64(i), np.uint64(0)
         a, b = find_set(np.uint64(u[i]), words, top), find_set(np.uint64(v[i]), words, top)
         for root in (a, b):
@@ -229,7 +225,7 @@ def join_levels(u, v, ends, top, words, parent, level, tally):
             tally[step, place] = tally[step - 1, place]
         row, largest = tally[step], np.uint64(tally[step, 63])
         for i in range(start, ends[step]):
-            fetch_sets(u, v, i, words, top)
+            fetch_ends(u, v, i, len(u) - 1, words, ~top)
             a, b = find_set(np.uint64(u[i]), words, top), find_set(np.uint64(v[i]), words, top)
             if a != b:
                 x, y = np.uint64(words[a]) & ~top, np.uint64(words[b]) & ~top

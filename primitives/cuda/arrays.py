@@ -1,15 +1,16 @@
-"""The CUDA module: functions of the array library on a device, and kernels for all others.
+"""The CUDA module: functions of CuPy where it has them, and kernels for the other primitives.
 
-A `CupyDevice` provides the array library and launches kernels. Kernels are written in C++
-(`primitives/cuda`) and have one thread for each element. A kernel that selects elements writes a
-bit for each element. The places of the selected elements are prefix sums over tiles of 256 bits. So
-results are in order and deterministic.
+A `CupyDevice` provides CuPy and launches kernels. Kernels are written in C++ (`sources/`) and have
+one thread for each element. A kernel that selects elements writes a bit for each element. The
+places of the selected elements are prefix sums over tiles of 256 bits. So results are in order and
+deterministic.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 import sys
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -31,8 +32,8 @@ _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
 #: The number of columns that the kernel `move` takes.
 _COLUMNS = 4
-#: The number of rounds of `join_in_order` before the host reads a length, and the longest list for
-#: which it starts several: threads beyond the length end at once, and take less time than waiting.
+#: If a list has at most `_SHORT` pairs, `join_in_order` starts this number of rounds before the
+#: host reads a length. Threads beyond the length end at once, which takes less time than to wait.
 _ROUNDS, _SHORT = 5, 2**20
 
 
@@ -59,20 +60,20 @@ class CudaArrays(PointArrays, ArrayModule):
         return self._device.beside()
 
     def asarray(self, values: Any, /, dtype: DType = None) -> Array:
-        most = sizes().copied_to_device
-        if not isinstance(values, np.ndarray) or values.nbytes <= most:
+        limit = sizes().copied_to_device
+        if not isinstance(values, np.ndarray) or values.nbytes <= limit:
             array = self._xp.asarray(values, dtype=dtype)
             return self._xp.ascontiguousarray(array) if array.ndim else array
         dtype = values.dtype if dtype is None else dtype
         if not values.strides[0]:  # a broadcast value
             return self.full(len(values), values[0], dtype)
         out = self.empty(len(values), dtype)
-        step = most // values.itemsize
+        step = limit // values.itemsize
 
         def copy(start: int, stop: int) -> None:
             for first in range(start * step, min(stop * step, len(values)), step):
-                piece = slice(first, first + step)
-                out[piece] = self._xp.asarray(values[piece], dtype=out.dtype)
+                block = slice(first, first + step)
+                out[block] = self._xp.asarray(values[block], dtype=out.dtype)
 
         in_shares(computing_here(copy), -(-len(values) // step), per_place=step)
         return out
@@ -121,7 +122,8 @@ class CudaArrays(PointArrays, ArrayModule):
         if values.dtype == bool:
             values = values.astype(self.index_dtype(len(values)))
         segments, dtype = len(offsets) - 1, values.dtype
-        neutral = {"min": self.largest(dtype), "max": self._smallest(dtype), "sum": 0}[op]
+        smallest = -math.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
+        neutral = {"min": self.largest(dtype), "max": smallest, "sum": 0}[op]
         segment = self._segment_of_each(len(values), offsets)
         reduced = self.scatter_reduce(segment, values, segments, op, neutral)
         is_empty = offsets[1:] == offsets[:-1]
@@ -172,8 +174,8 @@ class CudaArrays(PointArrays, ArrayModule):
             return out
         if not hasattr(fill, "dtype"):
             fill = self.full(1, fill, dtype=values.dtype)
-        filling = fill.astype(values.dtype, copy=False), len(fill) > 1
-        arguments = values, len(values), index, *filling, out
+        fill = fill.astype(values.dtype, copy=False)
+        arguments = values, len(values), index, fill, len(fill) > 1, out
         self._launch("gather_or_fill", (values, index), len(index), *arguments)
         return out
 
@@ -218,21 +220,24 @@ class CudaArrays(PointArrays, ArrayModule):
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array
     ) -> tuple[Array, ...]:
-        u, v = _alike(u, v)
+        u, v = _in_wider_dtype(u, v)
         selection = self._select("flag_light", (u, key), len(u), u, v, key, limit)
         return self._move(selection, (u, v, key, *columns), (dtype, dtype))
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
     ) -> tuple[Array, ...]:
-        u, v = _alike(u, v)
+        u, v = _in_wider_dtype(u, v)
         selection = self._select("flag_joining", (label, u), len(u), label, u, v)
-        return (*self._move_labels(selection, label, u, v), *self._move(selection, columns))
+        labels = [self.empty(selection.total, label.dtype) for _ in range(2)]
+        arguments = selection.bits, selection.ends, label, u, v, *labels
+        self._launch("move_labels", (label, u), len(u), *arguments)
+        return (*labels, *self._move(selection, columns))
 
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        u, v = _alike(u, v)
+        u, v = _in_wider_dtype(u, v)
         smallest, position, mask = self._first_smallest((u, v), key, size)
         other, out_id = self.empty(size, u.dtype), self.empty(size, ids.dtype)
         arguments = position, mask, len(u), u, v, ids, self.largest(ids.dtype), out_id, other
@@ -243,8 +248,8 @@ class CudaArrays(PointArrays, ArrayModule):
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         parent = self.empty(len(target), target.dtype)
-        others = self._select("cut_mirrors", (target,), len(target), target, parent)
-        return parent, *self._move(others, (ids,))
+        non_roots = self._select("cut_mirrors", (target,), len(target), target, parent)
+        return parent, *self._move(non_roots, (ids,))
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         roots, number = self._select("flag_roots", (root,), len(root), root), root.copy()
@@ -256,7 +261,9 @@ class CudaArrays(PointArrays, ArrayModule):
         values = arrays[0] if len(arrays) == 1 else self._xp.concatenate(arrays)
         if not len(values):
             return values
-        lowest, highest = self._range(values)
+        extremes = self.empty(2, values.dtype)
+        extremes[:1], extremes[1:] = values.min(), values.max()
+        lowest, highest = self.to_host(extremes).tolist()  # the host waits once
         span = highest + 1 - lowest
         # A bit set has bits from value 0 on, and must not use more memory than the values.
         if lowest < 0 or span > _WORD * len(values):
@@ -266,7 +273,7 @@ class CudaArrays(PointArrays, ArrayModule):
         return self._list(self._counted(bits, span, len(values)), lowest, values.dtype)
 
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
-        """Join in rounds: each set finds its first pair and is joined by it.
+        """Join in rounds: each set finds its first pair, which joins two sets.
 
         Each round writes the pairs that are not yet inside a set to a list for the next round. The
         host reads only the length of this list, and for short lists only after several rounds.
@@ -298,25 +305,24 @@ class CudaArrays(PointArrays, ArrayModule):
     ) -> tuple[Array, Array, int]:
         """Return the smallest value sent to each place, its first position, and a mask.
 
-        Both are arrays of 64-bit words. If a word can hold both, they are the same array: the value
-        in the upper half, the position in the bits of the mask. If a place receives no value, all
-        bits of its word are set.
+        The values and positions are arrays of 64-bit words. If a word can hold both, they are the
+        same array: the value in the upper half, the position in the bits of the mask. If a place
+        receives no value, all bits of its word are set.
         """
         records = self.full(size, _ALL_BITS, dtype="u8")
         if values.itemsize <= 4 and len(values) < 2**_HALF:
             for index in indices:
                 self._launch("lower_records", (index, values), len(values), index, values, records)
             return records, records, 2**_HALF - 1
-        position = records.copy()
+        position, key = records.copy(), values.astype("u8", copy=False)
         for index in indices:
-            self._launch("lower_keys", (index, values), len(values), index, values, records)
+            self._launch("scatter_min", (key, index), len(key), index, key, records)
         for index in indices:
-            arguments = index, values, records, position
-            self._launch("lower_positions", (index, values), len(values), *arguments)
+            self._launch("lower_positions", (index,), len(key), index, key, records, position)
         return records, position, _ALL_BITS
 
     def _elementwise(self, extreme: Any, left: Array, right: Any) -> Array:
-        """Return the extreme of two values. CuPy alone treats subnormal float32 values as zeros."""
+        """Apply CuPy's minimum or maximum; to keys of float32, whose subnormal values it loses."""
         if left.dtype != np.float32:
             return extreme(left, right)
         if not getattr(right, "ndim", 0):
@@ -338,9 +344,6 @@ class CudaArrays(PointArrays, ArrayModule):
         self._launch("broadcast", (values, offsets), length, values, offsets, len(values), out)
         return out
 
-    def _smallest(self, dtype: np.dtype[Any]) -> Any:
-        return -self.largest(dtype) if dtype.kind == "f" else int(np.iinfo(dtype).min)
-
     def _select(
         self, kernel: str, types: tuple[Array, ...], size: int, *arguments: Any
     ) -> _Selection:
@@ -351,13 +354,6 @@ class CudaArrays(PointArrays, ArrayModule):
 
     def _no_bits(self, size: int) -> Array:
         return self._xp.zeros(-(-size // _WORD), "u4")
-
-    def _range(self, values: Array) -> tuple[int, int]:
-        """Return the smallest and the largest value; the host waits once."""
-        extremes = self.empty(2, values.dtype)
-        extremes[:1], extremes[1:] = values.min(), values.max()
-        lowest, highest = self.to_host(extremes).tolist()
-        return lowest, highest
 
     def _counted(self, bits: Array, size: int, total: int | None = None) -> _Selection:
         """Count the bits of each tile; the host waits for the total unless it is known."""
@@ -371,7 +367,7 @@ class CudaArrays(PointArrays, ArrayModule):
     def _move(
         self, selection: _Selection, columns: tuple[Array, ...], dtypes: tuple[DType, ...] = ()
     ) -> tuple[Array, ...]:
-        """Return the selected elements; `dtypes` are those of the first results."""
+        """Return the selected elements of each column; the first results have these dtypes."""
         out = tuple(
             self.empty(selection.total, dtype or column.dtype)
             for column, dtype in itertools.zip_longest(columns, dtypes)
@@ -383,15 +379,6 @@ class CudaArrays(PointArrays, ArrayModule):
             pointers = [*itertools.chain(*pairs), *[0, 0] * (_COLUMNS - len(pairs))]
             arguments = selection.bits, selection.ends, widths, *pointers
             self._launch("move", (), selection.size, *arguments)
-        return out
-
-    def _move_labels(
-        self, selection: _Selection, label: Array, u: Array, v: Array
-    ) -> tuple[Array, Array]:
-        """Return the labels of both members of the selected pairs."""
-        out = self.empty(selection.total, label.dtype), self.empty(selection.total, label.dtype)
-        arguments = selection.bits, selection.ends, label, u, v, *out
-        self._launch("move_labels", (label, u), len(u), *arguments)
         return out
 
     def _list(self, selection: _Selection, first: int, dtype: DType) -> Array:
@@ -425,14 +412,14 @@ def _bits(value: Any, dtype: DType) -> Any:
     return one.view(f"u{one.itemsize}")[()]
 
 
-def _alike(u: Array, v: Array) -> tuple[Array, Array]:
+def _in_wider_dtype(u: Array, v: Array) -> tuple[Array, Array]:
     """Return both arrays in the wider of their dtypes, as kernels require."""
     dtype = max(u.dtype, v.dtype, key=lambda dtype: dtype.itemsize)
     return u.astype(dtype, copy=False), v.astype(dtype, copy=False)
 
 
 class _Selection(NamedTuple):
-    """A selection: a bit for each element, the counts up to the end of each tile, and the total."""
+    """Selected elements of `size`: their bits, their counts up to each tile's end, their number."""
 
     bits: Array
     ends: Array

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mstflow.primitives import backends, hierarchies, joins, paths, points, vocabulary
+from mstflow.primitives import backends, vocabulary
+from mstflow.primitives.blocks import Blocks
 from mstflow.primitives.hierarchies import Hierarchies
-from mstflow.primitives.joins import Joins, helper_parts
+from mstflow.primitives.joins import Joins, helper_ranges
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.primitives.paths import Paths
 from mstflow.primitives.points import Proximity
@@ -61,22 +62,21 @@ def drawn(name, seed):
     return dtype, n, build(rng, dtype, n)
 
 
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [
-        (vocabulary, ArrayModule),
-        (joins, Joins),
-        (hierarchies, Hierarchies),
-        (paths, Paths),
-        (points, Proximity),
-    ],
-)
-def test_each_primitive_is_in_the_table_and_has_a_case(page, words):
-    rows = re.findall(r"(?m)^\| ([a-z_, ]+?) +\|", page.__doc__)
-    names = {name for name in vars(words) if not name.startswith("_")}
+def primitives_of(protocol):
+    return {name for name in vars(protocol) if not name.startswith("_")}
+
+
+def test_the_table_of_the_vocabulary_is_complete():
+    rows = re.findall(r"(?m)^\| ([a-z_, ]+?) +\|", vocabulary.__doc__)
     listed = [name for row in rows for name in row.split(", ") if row != "primitive"]
-    assert sorted(listed) == sorted(names)
-    assert names <= CASES.keys()
+    assert sorted(listed) == sorted(primitives_of(ArrayModule))
+
+
+def test_each_primitive_has_a_case():
+    """`test_points_in_blocks.py` tests those of `primitives.blocks`, on blocks of few points."""
+    protocols = ArrayModule, Joins, Hierarchies, Paths, Proximity, Blocks
+    names = set().union(*map(primitives_of, protocols))
+    assert names - CASES.keys() == primitives_of(Blocks)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -240,7 +240,7 @@ def test_join_by_key_with_most_pairs_inside_a_set(ops, share, bits):
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_the_ranges_of_helpers_cover_all_pairs(threads):
     for length in range(200):
-        parts = helper_parts(length, threads)
+        parts = helper_ranges(length, threads)
         assert [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
         assert (len(parts), parts[-1][1]) == (threads, length)
     layouts = {f"{threads} threads": NumpyArrays(threads)}

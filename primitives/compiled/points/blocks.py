@@ -1,8 +1,9 @@
-"""Compiled searches in blocks of distances, and the array module's functions that use them.
+"""The primitives for points in blocks of distances, by kernels.
 
-A block has few rows and many columns. Matrix products are NumPy's, on the
-threads of its BLAS library: OPENBLAS_NUM_THREADS and the like set their number. Then the threads of
-the team take shares of the rows of the block. Both never run at the same time.
+A block has few rows and many columns. Matrix products are NumPy's, on the threads of its BLAS
+library; environment variables such as OPENBLAS_NUM_THREADS set their number. Then the threads of
+the team take shares of the rows of the block. The threads of the library and those of the team
+never run at the same time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ....runtime.distances import LARGEST, METRICS, ROOT, SAME, distance_block
 from ....runtime.kernels import helper, kernel, plain
 from ....runtime.sizes import sizes
 from ....runtime.team import Each
-from ...blocks import screen_of, uses_products
+from ...blocks import screen_of
 from ...points import Points
 from .primitives import PointArrays
 from .space import to_distance
@@ -28,7 +29,7 @@ Array = NDArray[Any]
 
 #: The number of entries that are compared before a branch.
 _RUN = 128
-#: Entries of blocks that are distances, not products. The other values are ways to convert squares.
+#: `convert` for blocks of distances. For blocks of products, it is the conversion of squares.
 _EXACT = -1
 
 
@@ -38,32 +39,31 @@ class BlockArrays(PointArrays):
     def nearest_in_blocks(
         self, points: Points, core: Array, fragment: Array, sought: Array, k: int, /
     ) -> tuple[Array, Array]:
-        size, index = len(points.ids), self.index_dtype(len(points.ids))
+        size, index, share = len(points.ids), self.index_dtype(len(points.ids)), self._team.share
         # If most points are sought, search for all: a block serves its rows and its columns.
-        is_whole = 2 * len(sought) > size or not isinstance(points.metric, str)
-        own = self.arange(size, index) if is_whole else sought.astype(index, copy=False)
-        weight = np.full((len(own), k), math.inf)
-        neighbor = np.full((len(own), k), size, index)
-        blocks = _Blocks(points, self._team.share)
-        side, width = sizes().block_rows, sizes().block_columns
-        facts = plain(core), plain(fragment.astype(index, copy=False))
-        limit = np.full(len(own), -math.inf, blocks.half.dtype)
-        given = blocks.half, *blocks.exact, *facts, limit, weight, neighbor
-        for start in _reported(len(own)):
-            rows = own[start : start + side]
+        is_whole = 2 * len(sought) > size or callable(points.metric)
+        queries = self.arange(size, index) if is_whole else sought.astype(index, copy=False)
+        weight = np.full((len(queries), k), math.inf)
+        neighbor = np.full((len(queries), k), size, index)
+        blocks = _Blocks(points, share)
+        height, width = sizes().block_rows, sizes().block_columns
+        limit = np.full(len(queries), -math.inf, blocks.half.dtype)
+        weights = *blocks.exact, plain(core), plain(fragment.astype(index, copy=False))
+        arguments = blocks.half, *weights, limit, weight, neighbor
+        for start in _first_rows(len(queries)):
+            rows = queries[start : start + height]
             left, after = blocks.rows[rows], start + len(rows)
             firsts = range(after if is_whole else 0, size, width)
-            panels = [(first, min(first + width, size)) for first in firsts]
+            columns = [(first, min(first + width, size)) for first in firsts]
             if is_whole:
-                panels.insert(0, (start, after))
-            for first, end in panels:
+                columns.insert(0, (start, after))
+            for first, end in columns:
                 block = blocks.between(left, blocks.rows[first:end])
-                places = block, rows, start, first
-                self._team.share(keep_for_rows, len(left), *places, *given, per_place=width)
+                given = rows, start, first, *arguments
+                share(keep_for_rows, len(left), block, *given, per_place=width)
                 if is_whole and first > start:
-                    beside = block, start, first
-                    self._team.share(keep_for_columns, end - first, *beside, *given, per_place=side)
-        if len(own) > len(sought):
+                    share(keep_for_columns, end - first, block, *given[1:], per_place=height)
+        if len(queries) > len(sought):
             weight, neighbor = weight[sought], neighbor[sought]
         return weight.ravel(), neighbor.ravel()
 
@@ -76,63 +76,53 @@ class BlockArrays(PointArrays):
         edge_id = np.full((shares, count * count), self.largest(np.int64))
         limit = np.full((shares, count * count), math.inf, blocks.half.dtype)
         limit[:, :: count + 1] = -math.inf  # no edge is inside a fragment
-        found = Each(limit), Each(weight), Each(edge_id)
         width = sizes().block_columns
-        facts = plain(core), plain(fragment.astype(index, copy=False)), plain(points.ids)
-        given = *blocks.exact, *facts, points.num_ids, count, *found
-        for start in _reported(size):
+        weights = *blocks.exact, plain(core), plain(fragment.astype(index, copy=False))
+        found = Each(limit), Each(weight), Each(edge_id)
+        arguments = *weights, plain(points.ids), points.num_ids, count, *found
+        for start in _first_rows(size):
             left = blocks.rows[start : start + sizes().block_rows]
             for first in range(start, size, width):
                 block = blocks.between(left, blocks.rows[first : first + width])
-                places = block, blocks.half, start, first
-                self._team.share(keep_lightest, len(left), *places, *given, per_place=width)
+                own = block, blocks.half, start, first
+                self._team.share(keep_lightest, len(left), *own, *arguments, per_place=width)
         best = weight.min(axis=0)
         return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
 
 
 class _Blocks:
-    """Blocks of products or negative distances of points.
-
-    Attributes
-    ----------
-    rows : array of shape (n, d)
-    half : array of length n
-        See `Screen`; zeros for distances.
-    exact : tuple
-        The arguments of kernels for distances: the coordinates, how to convert squares or `_EXACT`,
-        whether distances are rounded to float32, and the numbers of `Screen.limit`.
-    """
+    """Blocks of products or negative distances of points."""
 
     def __init__(self, points: Points, share: Any) -> None:
         self._points, self._share = points, share
-        is_single = points.dtype == "float32"
         coordinates = plain(points.coordinates).reshape(-1, points.num_axes)
-        self._is_product = uses_products(points)
-        if self._is_product:
-            screen = screen_of(np, points)
-            self.rows, self.half = screen.rows, screen.half
-            convert, limit = METRICS[points.metric].convert, screen[2:]
-        else:
-            self.rows, self.half = coordinates, np.zeros(len(coordinates))
-            convert, limit = _EXACT, (1.0, 1.0, 0.0, 0.0)
-        self.exact = coordinates, convert, is_single, *limit
+        #: `rows` and `half` of `Screen`; for distances, the coordinates and zeros.
+        self.rows, self.half = coordinates, np.zeros(len(coordinates))
+        convert, limit = _EXACT, [1.0, 1.0, 0.0, 0.0]
+        if screen := screen_of(np, points):
+            self.rows, self.half, *limit = screen
+            convert = METRICS[points.metric].convert
+        #: `coordinates`, `convert` and `is_single` of `_weight`, and the numbers of `_limit`.
+        self.exact = coordinates, convert, points.dtype == "float32", *limit
 
     def between(self, left: Array, right: Array) -> Array:
         """Return the block of two ranges of rows."""
+        _, convert, is_single, *_ = self.exact
+        metric = self._points.metric
         block: Array
-        if self._is_product:
+        if convert != _EXACT:
             block = left @ right.T
-        elif isinstance(self._points.metric, str):
-            block, is_single = np.empty((len(left), len(right))), self.exact[2]
-            is_largest = METRICS[self._points.metric].norm == LARGEST
-            given = left, np.ascontiguousarray(right.T), is_single, is_largest, block
-            self._share(sum_lengths, len(left), *given, per_place=4 * sizes().block_rows)
+        elif callable(metric):
+            block = -distance_block(metric, self._points.dtype, left, right)
         else:
-            block = -distance_block(self._points.metric, self._points.dtype, left, right)
+            block = np.empty((len(left), len(right)))
+            is_largest = METRICS[metric].norm == LARGEST
+            arguments = left, np.ascontiguousarray(right.T), is_single, is_largest, block
+            self._share(sum_lengths, len(left), *arguments, per_place=4 * sizes().block_rows)
         return block
 
 
-def _reported(size: int) -> Iterator[int]:
+def _first_rows(size: int) -> Iterator[int]:
     """Yield the first row of each block of rows, and report the progress."""
     for start in range(0, size, sizes().block_rows):
         report_progress("search in blocks", start, size)
@@ -142,7 +132,7 @@ def _reported(size: int) -> Iterator[int]:
 
 @helper
 def _weight(u, v, product, coordinates, convert, is_single, core):
-    """Return the weight of an edge: its exact distance, or a core distance that is larger."""
+    """Return the weight of an edge: the exact distance, or a core distance that is larger."""
     if convert == _EXACT:
         distance = -np.float64(product)
     else:
@@ -156,7 +146,7 @@ def _weight(u, v, product, coordinates, convert, is_single, core):
 
 @helper
 def _limit(weight, convert, scale, margin, tiny, least):
-    """Return the largest value of half a scaled square, or of a distance, for a weight."""
+    """Compute `Screen.limit`; for blocks of distances, return the weight."""
     if convert == _EXACT:
         return weight
     length = weight * margin + tiny
@@ -169,7 +159,10 @@ def _limit(weight, convert, scale, margin, tiny, least):
 
 @helper
 def _insert(place, found, other, weight, neighbor):
-    """Insert a neighbor into the list of a point; return whether it belongs to the list."""
+    """Insert a neighbor into the list of a point, unless the list is full of nearer points.
+
+    Return whether it was inserted.
+    """
     rank = weight.shape[1] - 1
     if found > weight[place, rank] or (
         found == weight[place, rank] and other >= neighbor[place, rank]

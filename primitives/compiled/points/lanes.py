@@ -1,6 +1,6 @@
 """Vector operations on eight points: their distances, and insertion into lists of neighbors.
 
-LLVM does not make vectors of loops that are as short as a leaf, so the vectors are explicit. On
+LLVM does not vectorise loops that are as short as a leaf, so the vectors are explicit. On
 processors with shorter vectors, LLVM splits them.
 """
 
@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 from ....runtime.distances import ABSOLUTE, SQUARES
 from ...points import PADDING
 
-#: The number of points at once.
+#: The number of points in a vector.
 LANES = PADDING
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
@@ -21,8 +21,8 @@ _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 def near_point(_, norm, axes, point, at, wide, points, first, stride, limit, out, place):
     """Write the reduced distances between a point and eight others, from ``out[place]`` on.
 
-    Return a bit for each that is at most `limit`. The coordinates of the point are at the positions
-    `at`, ``at + wide`` and so on, those of the first one of the others at `first`,
+    Return a bit for each distance that is at most `limit`. The coordinates of the point are at the
+    positions `at`, ``at + wide`` and so on. Those of the first other point are at `first`,
     ``first + stride`` and so on. See `Space` for `norm`.
     """
     index = types.int64
@@ -73,8 +73,8 @@ def near_box(_, norm, axes, boxes, at, points, first, stride, limits, place):
 def insert(_, distances, words, at, blocks, distance, word):
     """Insert a pair of a distance and a word into a sorted list, and drop the last pair.
 
-    The list has ``8 * blocks`` pairs, from position ``at + 1`` on. The pair at `at` precedes all.
-    No branch depends on a pair, since the processor could not predict it.
+    The list has ``8 * blocks`` pairs, from position ``at + 1`` on. The pair at `at` must precede
+    every other pair. No branch depends on a pair, because the processor could not predict it.
     """
     index = types.int64
     given = distances, words, index, index, types.float64, types.uint64
@@ -106,14 +106,14 @@ def insert(_, distances, words, at, blocks, distance, word):
 
 
 def _precedes(builder, a, b):
-    """Return whether pairs precede others."""
+    """Emit a comparison of two vectors of pairs."""
     is_less = builder.fcmp_ordered("<", a[0], b[0])
     is_equal = builder.fcmp_ordered("==", a[0], b[0])
     return builder.or_(is_less, builder.and_(is_equal, builder.icmp_unsigned("<", a[1], b[1])))
 
 
 def _sum(builder, norm, axes, difference):
-    """Emit a loop that accumulates the differences along all axes, as `accumulate` does."""
+    """Emit a loop that accumulates the differences along all axes, as `space.accumulate` does."""
     total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, None))
     with cgutils.for_range(builder, axes) as loop:
         step, old = difference(loop.index), builder.load(total)
@@ -132,7 +132,7 @@ def _mask(builder, total, limits):
 
 
 def _addresses(context, builder, signature, arguments):
-    """Return the arguments, arrays as their addresses."""
+    """Return the arguments, with addresses in place of arrays."""
     return [
         context.make_array(kind)(context, builder, value).data
         if isinstance(kind, types.Array)

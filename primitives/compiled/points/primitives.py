@@ -1,4 +1,4 @@
-"""The primitives for points by kernels, whose ranges the threads of a team take in turn."""
+"""The primitives for points by kernels; threads take ranges of points in turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PointArrays(BaseArrays):
     """The primitives of `primitives.points`."""
 
     def count_equal(self, points: Points, /) -> tuple[Array, Array]:
-        """Sort only if two points have equal hashes."""
+        """Compare hashes of points; use the definition only if two of them are equal."""
         size, rows = len(points.ids), plain(points.coordinates)
         hashes = empty(size, np.uint64)
         self._in_ranges(tree.hash_rows, size, 1, rows, points.num_axes, hashes)
@@ -106,19 +106,24 @@ class PointArrays(BaseArrays):
         return plain(given.coordinates), plain(ids), plain(boxes)
 
     def _in_search(self, kernel: Callable[..., Any], given: Tree, *arguments: Any) -> None:
-        """Call a kernel on ranges of leaves; with many axes a search takes longer."""
-        each = (len(given.ids) >> given.depth) * given.num_axes
-        self._in_ranges(kernel, 2**given.depth, each, *arguments, report="search the tree")
+        """Call a kernel on ranges of leaves, shorter ones for many axes."""
+        per_leaf = (len(given.ids) >> given.depth) * given.num_axes
+        self._in_ranges(kernel, 2**given.depth, per_leaf, *arguments, report="search the tree")
 
     def _in_ranges(
-        self, kernel: Callable[..., Any], length: int, each: int, *arguments: Any, report: str = ""
+        self,
+        kernel: Callable[..., Any],
+        length: int,
+        per_place: int,
+        *arguments: Any,
+        report: str = "",
     ) -> None:
-        """Call a kernel on short ranges; each place stands for `each` points.
+        """Call a kernel on short ranges of places, each of which stands for `per_place` points.
 
         Between ranges, the calling thread returns to Python: the user can interrupt it, and it
         reports its progress as the step `report`.
         """
-        step = max(1, sizes().points_of_range // max(1, each))
+        step = max(1, sizes().points_of_range // max(1, per_place))
         starts = iter(range(0, length, step))
 
         def work() -> None:
@@ -128,7 +133,7 @@ class PointArrays(BaseArrays):
                         report_progress(report, start, length)
                     kernel(start, min(start + step, length), *arguments)
             except BaseException:
-                for _ in starts:  # the other threads end
+                for _ in starts:  # leave no range to the other threads
                     pass
                 raise
 

@@ -4,8 +4,8 @@ A search walks over the tree: first the leaf of its queries, then the siblings o
 path to the root, nearer halves first. It skips a node if its box is farther from the box of the
 queries than the limit, the largest reduced distance that may improve a result.
 
-Leaves that pass this test are also compared with each query. With many axes, the test rejects few
-nodes, so inner nodes are compared with each query too.
+Leaves that pass this test are also compared with each query. With many axes, few boxes are that
+far, so inner nodes are compared with each query too.
 """
 
 import numpy as np
@@ -16,31 +16,33 @@ from .lanes import LANES, insert
 from .space import (
     accumulate,
     distance_between,
-    first_place,
+    leaf_places,
     near_points,
     near_queries,
     reduced_limit,
     to_distance,
 )
 
-#: Depth of the stack: each level of the tree pushes at most two nodes.
+#: The size of the stack: each level of the tree pushes at most two nodes.
 _STACK = 128
 #: The number of axes from which nodes are compared with each query.
 _MANY_AXES = 5
-#: No leaf has more points: a word has a bit for each.
-_MOST = 64
-#: The parts of a word that identifies a point: ids and places are less than 2^32.
+#: The largest number of points in a leaf: a word has a bit for each.
+_LEAF = 64
+#: A word has the id of a point in its upper half, and its place in the lower half, so that ties go
+#: to the smaller id. Ids and places are less than 2^32.
 _HALF, _PLACE = np.uint64(32), np.uint64(2**32 - 1)
 
 
 @helper
-def _lowest(bits):
-    return np.int64(lowest_bit(bits))
+def take_bit(bits):
+    """Return the index of the lowest set bit, and the word without this bit."""
+    return np.int64(lowest_bit(bits)), bits & (bits - ONE)
 
 
 @helper
 def _gap_between(space, boxes, node, box):
-    """Return a lower bound of the reduced distance between the boxes of a node and of queries."""
+    """Return a lower bound of the reduced distances between points of a node and queries."""
     axes, low, total = space.axes, 2 * node * space.axes, 0.0
     for axis in range(axes):
         gap = max(boxes[low + axis] - box[axes + axis], box[axis] - boxes[low + axes + axis])
@@ -50,7 +52,7 @@ def _gap_between(space, boxes, node, box):
 
 @helper
 def _start_walk(space, boxes, leaf, queries, first, stride, count, box, stack, gaps):
-    """Write the box of the queries in a leaf, and the stack; return its height."""
+    """Write the box of the queries in a leaf, and the stack; return the height of the stack."""
     axes = space.axes
     for axis in range(axes):
         start = first + axis * stride
@@ -73,8 +75,8 @@ def _next_leaf(
 ):  # fmt: skip
     """Return the next leaf that may improve a result, or -1.
 
-    Return also a bit for each query that is near it, and the height of the stack. Nodes with the
-    label `own`, and those whose core distances exceed `best`, are skipped.
+    Return also a bit for each query near the leaf, and the height of the stack. Skip nodes with the
+    label `own`, and nodes whose core distances exceed `best`.
     """
     leaves, near = 1 << space.depth, np.uint64(0)
     while top > 0:
@@ -107,44 +109,41 @@ def find_neighbors(
     start, stop, space, coordinates, ids, boxes, label, least, k, rank, core, reach, neighbor
 ):
     """Find the k nearest points of each point in a range of leaves."""
-    # Ties go to the smaller id: a word has the id of a point in its upper half, then its place.
     blocks = (k + LANES - 1) // LANES
     width = blocks * LANES + 1
-    distances, words = np.empty(_MOST * width), np.zeros(_MOST * width, np.uint64)
-    limits, reduced = np.empty(_MOST), np.empty(_MOST)
+    distances, words = np.empty(_LEAF * width), np.zeros(_LEAF * width, np.uint64)
+    limits, reduced = np.empty(_LEAF), np.empty(_LEAF)
     stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * space.axes)
-    size, inside = space.size, np.int64(-2)  # no node has this label
+    size, no_label = space.size, np.int64(-2)  # so no node is skipped by its label
     for leaf in range(start, stop):
-        own = first_place(space, leaf, space.depth)
-        count = first_place(space, leaf + 1, space.depth) - own
+        first_query, count = leaf_places(space, leaf)
         for i in range(count):
             limits[i] = np.inf
             distances[i * width] = -np.inf
             for j in range(i * width + 1, (i + 1) * width):
                 distances[j] = np.inf
-        top = _start_walk(space, boxes, leaf, coordinates, own, size, count, box, stack, gaps)
+        top = _start_walk(
+            space, boxes, leaf, coordinates, first_query, size, count, box, stack, gaps
+        )
         largest = np.inf
         while True:
             other, near, top = _next_leaf(
-                space, boxes, label, least, inside, 0.0, largest, coordinates, own, size, count,
-                limits, box, stack, gaps, top,
+                space, boxes, label, least, no_label, 0.0, largest, coordinates, first_query, size,
+                count, limits, box, stack, gaps, top,
             )  # fmt: skip
             if other < 0:
                 break
-            first = first_place(space, other, space.depth)
-            held = first_place(space, other + 1, space.depth) - first
+            first, num_others = leaf_places(space, other)
             while near != 0:
-                i = _lowest(near)
-                near &= near - ONE
-                place, limit = own + i, limits[i]
+                i, near = take_bit(near)
                 hits = near_points(
-                    space, coordinates, place, size, coordinates, first, size, held, limit, reduced
-                )
+                    space, coordinates, first_query + i, size, coordinates, first, size,
+                    num_others, limits[i], reduced,
+                )  # fmt: skip
                 if other == leaf:
                     hits &= ~(ONE << np.uint64(i))
                 while hits != 0:
-                    j = _lowest(hits)
-                    hits &= hits - ONE
+                    j, hits = take_bit(hits)
                     distance = to_distance(space.convert, space.is_single, reduced[j])
                     word = np.uint64(ids[first + j]) << _HALF | np.uint64(first + j)
                     insert(distances, words, i * width, blocks, distance, word)
@@ -153,10 +152,11 @@ def find_neighbors(
             for i in range(count):
                 largest = max(largest, limits[i])
         for i in range(count):
-            core[own + i] = distances[i * width + rank] if rank else 0.0
-            reach[own + i] = distances[i * width + k]
+            place = first_query + i
+            core[place] = distances[i * width + rank] if rank else 0.0
+            reach[place] = distances[i * width + k]
             for j in range(k):
-                neighbor[(own + i) * k + j] = np.int64(words[i * width + 1 + j] & _PLACE)
+                neighbor[place * k + j] = np.int64(words[i * width + 1 + j] & _PLACE)
 
 
 # The nearest point outside the fragment.
@@ -184,12 +184,12 @@ def bound_fragments(
     start, stop, space, coordinates, ids, core, fragment, k, neighbor, reach, nearest, bound,
     lightest,
 ):  # fmt: skip
-    """Bound the lightest edge out of each fragment by the lists of nearest neighbors.
+    """Bound the weight of the lightest edge out of each fragment by the lists of neighbors.
 
     `reach` is the distance of the last neighbor in a list. If a list has an edge out of the
-    fragment that is lighter than this, the edge is the point's lightest, and no search is needed.
+    fragment that is lighter than this, it is the point's lightest, and no search is needed.
     Otherwise, the edge to the previous place also gives a bound. Threads may write `lightest`
-    concurrently: each value is the weight of an edge, so each of them is a valid bound.
+    concurrently: every value is the weight of an edge, so it is a valid bound.
     """
     size = len(fragment)
     for i in range(start, stop):
@@ -227,15 +227,16 @@ def bound_fragments(
 
 @helper
 def _edge_id(ids, num_ids, i, j):
+    """Return the id of the edge between two places."""
     a, b = np.int64(ids[i]), np.int64(ids[j])
     return min(a, b) * num_ids + max(a, b)
 
 
 @helper
 def _take_queries(space, coordinates, fragment, active, rest, places, queries):
-    """Move the active points in the fragment of the first one to the queries.
+    """Move those active points to the queries that are in the fragment of the first one.
 
-    Return the number of queries, and that of the other active points.
+    Return the number of queries, and that of the remaining active points.
     """
     own, count, others = fragment[active[0]], 0, 0
     for i in range(rest):
@@ -248,7 +249,7 @@ def _take_queries(space, coordinates, fragment, active, rest, places, queries):
             others += 1
     for axis in range(space.axes):
         for i in range(count):
-            queries[axis * _MOST + i] = coordinates[axis * space.size + places[i]]
+            queries[axis * _LEAF + i] = coordinates[axis * space.size + places[i]]
     return count, others
 
 
@@ -259,19 +260,18 @@ def search_outside(
 ):  # fmt: skip
     """Search for lighter edges out of the fragments, from the points in a range of leaves.
 
-    Only active points are queries: those that may have the lightest edge of their fragment. The
-    active points of a leaf that are in the same fragment share one search.
+    A point is active if it may have the lightest edge of its fragment. The active points of a leaf
+    that are in the same fragment are the queries of one search.
     """
     size, axes = space.size, space.axes
-    limits, reduced = np.empty(_MOST), np.empty(_MOST)
-    queries = np.zeros(_MOST * axes)
-    active, places = np.empty(_MOST, np.int64), np.empty(_MOST, np.int64)
+    limits, reduced = np.empty(_LEAF), np.empty(_LEAF)
+    queries = np.zeros(_LEAF * axes)
+    active, places = np.empty(_LEAF, np.int64), np.empty(_LEAF, np.int64)
     stack, gaps, box = np.empty(_STACK, np.int64), np.empty(_STACK), np.empty(2 * axes)
     for leaf in range(start, stop):
-        first = first_place(space, leaf, space.depth)
-        last = first_place(space, leaf + 1, space.depth)
+        first, in_leaf = leaf_places(space, leaf)
         rest = 0
-        for i in range(first, last):
+        for i in range(first, first + in_leaf):
             best = lightest[fragment[i]]
             if nearest[i] == size and bound[i] <= best and core[i] <= best:
                 active[rest] = i
@@ -281,30 +281,28 @@ def search_outside(
             best = lightest[own]
             count, rest = _take_queries(space, coordinates, fragment, active, rest, places, queries)
             limit, edge, end, other = reduced_limit(space, best), -1, 0, 0
-            top = _start_walk(space, boxes, leaf, queries, 0, _MOST, count, box, stack, gaps)
+            top = _start_walk(space, boxes, leaf, queries, 0, _LEAF, count, box, stack, gaps)
             while True:
-                for i in range(_MOST):
+                for i in range(_LEAF):
                     limits[i] = limit
                 near, _, top = _next_leaf(
-                    space, boxes, label, least, own, best, limit, queries, 0, _MOST, count, limits,
+                    space, boxes, label, least, own, best, limit, queries, 0, _LEAF, count, limits,
                     box, stack, gaps, top,
                 )  # fmt: skip
                 if near < 0:
                     break
-                low = first_place(space, near, space.depth)
-                held = first_place(space, near + 1, space.depth) - low
-                targets = near_queries(space, box, 0, coordinates, low, size, held, limits)
+                low, num_targets = leaf_places(space, near)
+                targets = near_queries(space, box, 0, coordinates, low, size, num_targets, limits)
                 while targets != 0:
-                    target = low + _lowest(targets)
-                    targets &= targets - ONE
+                    bit, targets = take_bit(targets)
+                    target = low + bit
                     if core[target] > best or fragment[target] == own:
                         continue
                     hits = near_points(
-                        space, coordinates, target, size, queries, 0, _MOST, count, limit, reduced
+                        space, coordinates, target, size, queries, 0, _LEAF, count, limit, reduced
                     )
                     while hits != 0:
-                        i = _lowest(hits)
-                        hits &= hits - ONE
+                        i, hits = take_bit(hits)
                         weight = to_distance(space.convert, space.is_single, reduced[i])
                         weight = max(weight, max(core[places[i]], core[target]))
                         if weight <= best:

@@ -28,8 +28,8 @@ class Space(NamedTuple):
 
     See `primitives.points.Tree` and `runtime.distances`. Arrays are passed separately: Numba
     updates a reference count whenever a kernel reads an array from a tuple. `norm` is a tuple of
-    zeros. Its length is the norm, and part of its type, so each norm is compiled without the code
-    of others.
+    zeros, whose length is the norm. The length is part of the type, so Numba compiles a version for
+    each norm, without the code of others.
     """
 
     size: int
@@ -49,9 +49,10 @@ def space_of(tree: Any) -> Space:
 
 
 @helper
-def first_place(space, node, level):
-    """Return the first place of a node; nodes are numbered from 0 within their level."""
-    return space.size * node >> level
+def leaf_places(space, leaf):
+    """Return the first place of a leaf, and the number of its places."""
+    first = space.size * leaf >> space.depth
+    return first, (space.size * (leaf + 1) >> space.depth) - first
 
 
 @helper
@@ -115,7 +116,7 @@ def distance_between(space, coordinates, i, j):
 def near_points(space, point, at, wide, points, first, stride, count, limit, out):
     """Write the reduced distances between a point and others; return a bit for each within a limit.
 
-    See `near_point`; bit i stands for the i-th one of `count` others.
+    See `lanes.near_point`; bit i stands for the i-th one of `count` others.
     """
     near = np.uint64(0)
     for begin in range(0, count, LANES):
@@ -124,21 +125,21 @@ def near_points(space, point, at, wide, points, first, stride, count, limit, out
             space.norm, space.axes, point, at, wide, points, start, stride, limit, out, begin
         )
         near |= lanes << np.uint64(begin)
-    return near & _bits(count)
+    return near & lowest_bits(count)
 
 
 @helper
 def near_queries(space, boxes, at, points, first, stride, count, limits):
-    """Return a bit for each point whose reduced distance to a box is within its own limit."""
+    """Return a bit for each point whose reduced distance to a box is within the point's limit."""
     near = np.uint64(0)
     for begin in range(0, count, LANES):
         start = first + begin
         lanes = near_box(space.norm, space.axes, boxes, at, points, start, stride, limits, begin)
         near |= lanes << np.uint64(begin)
-    return near & _bits(count)
+    return near & lowest_bits(count)
 
 
 @helper
-def _bits(count):
+def lowest_bits(count):
     """Return a word with the lowest bits set; there are at least one and at most 64."""
     return NONE >> np.uint64(64 - count)

@@ -7,7 +7,7 @@ from ....runtime.kernels import helper, kernel
 
 @helper
 def _precedes(x, i, y, j):
-    """Return whether the point with coordinate x and id i precedes another one."""
+    """Return whether coordinate x of the point with id i precedes y of the one with id j."""
     return x < y or (x == y and i < j)
 
 
@@ -100,7 +100,7 @@ def arrange_leaves(start, stop, depth, rows, ids, axes, coordinates):
 
 @kernel
 def bound_nodes(depth, size, axes, coordinates, boxes):
-    """Write the box of each node, from the leaves up."""
+    """Write the box of each node: first of the leaves, then of nodes above."""
     for leaf in range(1 << depth):
         first, last = size * leaf >> depth, size * (leaf + 1) >> depth
         box = 2 * ((1 << depth) + leaf) * axes

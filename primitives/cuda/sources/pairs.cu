@@ -36,17 +36,11 @@ __global__ void lower_records(u64 size, const Index* index, const Key* key, u64*
     if (i < size) lower(records + index[i], u64(key[i]) << 32 | i);
 }
 
-// If key and position do not fit in a word, one launch finds the smallest keys ...
-template <class Index, class Key>
-__global__ void lower_keys(u64 size, const Index* index, const Key* key, u64* smallest) {
-    u64 i = thread_index();
-    if (i < size) lower(smallest + index[i], u64(key[i]));
-}
-
-// ... and the next one finds their first positions.
-template <class Index, class Key>
+// If key and position do not fit in a word, `scatter_min` finds the smallest keys. Then this kernel
+// finds their first positions.
+template <class Index>
 __global__ void lower_positions(
-    u64 size, const Index* index, const Key* key, const u64* smallest, u64* position
+    u64 size, const Index* index, const u64* key, const u64* smallest, u64* position
 ) {
     u64 i = thread_index();
     if (i < size && key[i] == smallest[index[i]]) lower(position + index[i], i);
