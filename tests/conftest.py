@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 import interpreted_gpu
 import mstflow
 from entry_points import register_checkout
+from graph_files import ROADS
 
 
 def pytest_addoption(parser):
@@ -135,4 +136,4 @@ def cluster():
 @pytest.fixture(scope="session")
 def new_york():
     """Read the roads of New York, which the examples include."""
-    return mstflow.read(Path(__file__).parents[1] / "examples" / "data" / "USA-road-d.NY.gr.gz")
+    return mstflow.read(ROADS)

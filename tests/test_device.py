@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scanning import scan
 
 import interpreted_gpu
 import mstflow
@@ -32,6 +31,7 @@ from mstflow.runtime.device import device_array
 from mstflow.runtime.sizes import tuned
 from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
+from scanning import scan
 
 THROUGH_ALL = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
 STRATEGIES = {"whole": 1, "fold": 1, "tree": 3, "two-scan": 3, "iterate": 3}

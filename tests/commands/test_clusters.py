@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from command_errors import error_of
 from mstflow.__main__ import main
 
 OPTIONS = ["--ends", "left", "right", "--weight", "score", "--similarity", "--at", "0.5", "0.8"]
@@ -65,10 +66,8 @@ def test_numbered_pairs_and_a_picture(capsys, folder, bound):
     ],
 )
 def test_bad_options(capsys, folder, options, message):
-    before = sorted(folder.iterdir())
-    assert main(["clusters", "first.parquet", "second.csv", *OPTIONS, *options]) == 2
-    assert message in capsys.readouterr().err
-    assert sorted(folder.iterdir()) == before
+    command = ["clusters", "first.parquet", "second.csv", *OPTIONS, *options]
+    assert message in error_of(capsys, folder, command)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +78,8 @@ def test_bad_options(capsys, folder, options, message):
         (["1", "b.csv"], "expected a number, found 'b.csv'; write the inputs before --at"),
     ],
 )
-def test_bad_thresholds_are_refused_before_the_inputs_are_read(capsys, thresholds, message):
-    assert main(["clusters", "missing.csv", "--at", *thresholds]) == 2
-    assert message in capsys.readouterr().err
+def test_bad_thresholds_are_refused_before_the_inputs_are_read(capsys, folder, thresholds, message):
+    assert message in error_of(capsys, folder, ["clusters", "missing.csv", "--at", *thresholds])
 
 
 def test_quiet(capsys):

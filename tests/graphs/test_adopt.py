@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import decimal
-import subprocess
-import sys
 import uuid
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import GraphError, OptionError
 from mstflow.graphs.open import edge_list
+from processes import run_python
 
 SPARSE_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 
@@ -263,18 +263,11 @@ def test_columns_of_any_array_library(protocol):
     assert found.weight.dtype == np.float32
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask.array"])
 def test_tuple_of_columns_of_a_library(library):
-    columns = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3, 1, 2, 5])
-    if library == "pandas":
-        given = map(pytest.importorskip("pandas").Series, columns)
-    elif library == "polars":
-        given = map(pytest.importorskip("polars").Series, columns)
-    elif library == "pyarrow":
-        arrow = pytest.importorskip("pyarrow")
-        given = (arrow.chunked_array([column]) for column in columns)
-    else:
-        given = map(pytest.importorskip("dask.array").from_array, columns)
+    columns = np.array([[0, 1, 2, 0], [1, 2, 0, 3], [3, 1, 2, 5]])
+    module, make = pytest.importorskip(library), {"pyarrow": "array", "dask.array": "from_array"}
+    given = map(getattr(module, make.get(library, "Series")), columns)
     assert minimum_spanning_forest(tuple(given)).edge_ids.tolist() == [1, 2, 3]
 
 
@@ -299,6 +292,31 @@ def test_lists_of_numbers_are_not_rounded(weights, expected):
 def test_list_of_edges_is_refused(count):
     with pytest.raises(GraphError, match="pass tuple"):
         minimum_spanning_forest([(0, 1, 3)] * count)
+    with pytest.raises(GraphError, match="found a list of edges"):
+        minimum_spanning_forest([[0, 1, 5], [1, 2, 1], [2, 0, 9], [0, 2, 1]])
+
+
+@pytest.mark.parametrize("items", [[[0, 1, 5], [1, 2, 1], [2, 0, 9]], [[0, 1], [1, 2]]])
+def test_list_that_may_be_columns_or_edges(items):
+    with pytest.raises(GraphError, match=r"may be columns or edges: pass columns as a tuple, \(u"):
+        minimum_spanning_forest(items)
+    assert len(minimum_spanning_forest(tuple(zip(*items, strict=True))).edge_ids) == 2
+
+
+@pytest.mark.parametrize(
+    "ends", [np.array([[0, 1, 2, 0], [1, 2, 0, 2]]), [[0, 1, 2, 0], [1, 2, 0, 2]]]
+)
+def test_list_of_columns(ends):
+    assert minimum_spanning_forest(list(ends)).edge_ids.tolist() == [0, 1]
+
+
+COLUMNS = np.array([0, 1]), np.array([1, 2])
+
+
+@pytest.mark.parametrize("items", [["a.csv", COLUMNS], [COLUMNS, Path("a.csv")], ["a.csv", None]])
+def test_list_of_paths_and_other_objects(items):
+    with pytest.raises(GraphError, match="expected a list of paths only"):
+        minimum_spanning_forest(items)
 
 
 def test_table_with_invalid_metadata():
@@ -373,42 +391,31 @@ def test_no_library_is_imported():
         "except mstflow.errors.GraphError as error: print(error)\n"
         f"print([name for name in {libraries} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    first, second = done.stdout.splitlines()
+    first, second = run_python("-c", program).stdout.splitlines()
     assert first.endswith("any library that supports Arrow; found Graph")
     assert second == "[]"
 
 
-def nodes_of(kind):
-    """Return a graph of a library, and its nodes in order."""
-    nodes = {
-        "integers": [11, 12, 13],
-        "strings": ["x", "y", "z"],
-        "tuples": [(0, 0), (0, 1), (1, 0)],
-        "mixed": [1, "b", 2.5],
-    }[kind]
-    return nodes, [
-        (nodes[0], nodes[1], 50.0),
-        (nodes[1], nodes[2], 10.0),
-        (nodes[0], nodes[2], 5.0),
-    ]
-
-
-@pytest.mark.parametrize("kind", ["integers", "strings", "tuples", "mixed"])
-def test_nodes_come_back(kind, tmp_path):
+@pytest.mark.parametrize(
+    "nodes", [[11, 12, 13], ["x", "y", "z"], [(0, 0), (0, 1), (1, 0)], [1, "b", 2.5]], ids=repr
+)
+def test_results_have_the_nodes_of_networkx(nodes, tmp_path):
     networkx = pytest.importorskip("networkx")
-    nodes, edges = nodes_of(kind)
+    first, second, third = nodes
     made = networkx.Graph()
-    made.add_weighted_edges_from(edges)
+    made.add_weighted_edges_from(
+        [(first, second, 50.0), (second, third, 10.0), (first, third, 5.0)]
+    )
     forest = minimum_spanning_forest(made)
-    kept = [(nodes[0], nodes[2]), (nodes[1], nodes[2])]
+    kept = [(first, third), (second, third)]
     assert list(forest.names) == nodes
     assert forest.names.numbers(nodes[::-1]).tolist() == [2, 1, 0]
     assert set(map(frozenset, forest.to_networkx().edges)) == set(map(frozenset, kept))
     assert forest.to_igraph().vs["name"] == nodes
     frame = forest.to_pandas()
     assert list(zip(frame["u"], frame["v"], strict=True)) == kept
-    shown = kept if kind in ("integers", "strings") else [tuple(map(str, pair)) for pair in kept]
+    has_one_kind = nodes in ([11, 12, 13], ["x", "y", "z"])
+    shown = kept if has_one_kind else [tuple(map(str, pair)) for pair in kept]
     table = forest.to_arrow()
     assert list(zip(table["u"].to_pylist(), table["v"].to_pylist(), strict=True)) == shown
     for name in ("forest.csv", "forest.parquet"):
@@ -519,8 +526,8 @@ def test_chunks_numbered_from_one(kind):
         solve(2)
 
 
-def test_sparse_ids_warn(monkeypatch):
-    monkeypatch.setattr("mstflow.graphs.source._MANY", 1000)
-    with pytest.warns(mstflow.errors.GraphWarning, match="edge 0: vertex id 5000: 5,001 vertices"):
-        minimum_spanning_forest(([0, 5000], [5000, 1]))
-    minimum_spanning_forest(([0, 5000], [5000, 1]), num_vertices=6000)
+def test_sparse_ids_warn():
+    graph, large = ([0, 10**7], [10**7, 1]), "edge 0: vertex id 10000000: 10,000,001 vertices"
+    with pytest.warns(mstflow.errors.GraphWarning, match=large):
+        minimum_spanning_forest(graph)
+    minimum_spanning_forest(graph, num_vertices=10**7 + 1)

@@ -57,6 +57,12 @@ class Sets:
         return time
 
 
+def numbered_by_first(labels):
+    """Renumber labels in the order of their first members."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
 def components(graph):
     """Return the component of each vertex, numbered by first vertex, by breadth-first search."""
     neighbours = [[] for _ in range(graph.num_vertices)]

@@ -32,4 +32,10 @@ read_csv, read_gr, read_metis, read_mtx, read_txt = map(
     reader, (csv_blocks, gr_blocks, metis_blocks, mtx_blocks, txt_blocks)
 )
 #: By suffix, for tests of several formats.
-READERS = {".gr": read_gr, ".txt": read_txt}
+READERS = {
+    ".csv": read_csv,
+    ".gr": read_gr,
+    ".graph": read_metis,
+    ".mtx": read_mtx,
+    ".txt": read_txt,
+}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scanning import scan
 
 from graph_strategies import edge_lists
 from mstflow import EdgeList, backends
@@ -21,6 +20,7 @@ from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.progress import set_listener
 from mstflow.runtime.host import show_bytes
 from oracle import kruskal
+from scanning import scan
 
 BEYOND = 2**33 + 5
 

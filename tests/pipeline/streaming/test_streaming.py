@@ -15,7 +15,6 @@ from typing import Any
 import dask
 import numpy as np
 import pytest
-from scanning import scan
 
 import mstflow
 from covering import covering
@@ -27,6 +26,7 @@ from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.schedulers.opening import open_scheduler
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.fields import Edges, Number
+from scanning import scan
 
 RANDOM = np.random.default_rng(8)
 N, M = 2000, 30_000

@@ -1,0 +1,16 @@
+"""The names of the strategies that tests run, derived from the planner's table."""
+
+from mstflow.pipeline.catalogue.strategies import STRATEGIES
+
+#: For graphs that are not grids.
+ANY_GRAPH = {name: each for name, each in STRATEGIES.items() if not each.needs_grid}
+#: Those of one partition; the others also run on several.
+SINGLE = [name for name, each in ANY_GRAPH.items() if each.is_single]
+#: Those that read the graph in blocks, and so keep checkpoints.
+STREAMING = [name for name, each in ANY_GRAPH.items() if each.streams]
+#: Those that run any algorithm on any scheduler; "sweep" has its own steps, and is one task.
+ANY_ALGORITHM = [name for name in ANY_GRAPH if name != "sweep"]
+#: The number of partitions with which tests run them.
+PARTITIONS = {name: 1 if name in SINGLE else 3 for name in ANY_ALGORITHM}
+#: Those that accept a bound on memory.
+BOUNDED = [name for name in ANY_ALGORITHM if ANY_GRAPH[name].is_bounded]
