@@ -1,7 +1,6 @@
 """The benchmarks: their graphs, their measurements, the records, and the check of stale ones."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from benchmarks.device import tables as device_tables
 from benchmarks.papers import authors, helpers, imbalance
 from benchmarks.runner import codes, figures, solve_one, turns
 from mstflow.errors import OptionError
+from processes import run_python
 
 ROOT = Path(__file__).parents[1]
 SMALL = "random:n=300,m=900"
@@ -185,9 +185,8 @@ def test_run(tmp_path, rival):
     }
     external = [f"--external={name}@1.2={command}" for name, command in programs.items()]
     options = ["--graphs", SMALL, "--codes", "mstflow"]
-    command = [sys.executable, "-m", "benchmarks", "run", *options, *external, "--rounds", "2"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = ["-m", "benchmarks", "run", *options, *external, "--rounds", "2"]
+    done = run_python(*command, cwd=ROOT, variables={"TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert f"{SMALL} broken: failed: no such luck" in done.stdout
     assert f"{SMALL} silent: printed 'done', not 'seconds S ...'" in done.stdout
@@ -270,16 +269,8 @@ def test_scipy():
 
 def test_missing_library(tmp_path):
     (tmp_path / "igraph.py").write_text("raise ModuleNotFoundError('x', name='igraph')")
-    command = [sys.executable, "-m", "benchmarks.runner.solve_one", "igraph"]
-    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [*command, graphs.ensure("chain:n=5")],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["-m", "benchmarks.runner.solve_one", "igraph", graphs.ensure("chain:n=5")]
+    done = run_python(*command, path=[tmp_path], cwd=ROOT, check=True)
     assert json.loads(done.stdout) == {"error": "igraph is not installed"}
 
 

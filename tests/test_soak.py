@@ -15,15 +15,12 @@ import numpy as np
 import pytest
 
 import mstflow
+from processes import run_python
 from soak import campaign, graphs, inputs, oracle, solve
 from soak.case import Case, WrongError, check_ending
 
 ROOT = Path(__file__).parents[1]
-COMMAND = [sys.executable, str(ROOT / "tests" / "soak"), "--processes", "1", "--seed", "3"]
-
-
-def campaign_of(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
+COMMAND = [str(ROOT / "tests" / "soak"), "--processes", "1", "--seed", "3"]
 
 
 def test_graphs_and_oracle_share_nothing_with_the_package():
@@ -112,8 +109,7 @@ def test_a_failure_has_a_command_that_repeats_it(tmp_path, monkeypatch):
     events, failure = campaign.run_case("solve", 3, 17)
     assert (events, failure["what"]) == ({}, "WrongError: answer: expected 42, found 41")
     assert failure["repeat"] == "python tests/soak --kind solve --seed 3 --case 17"
-    command = [sys.executable, *failure["repeat"].split()[1:]]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = run_python(*failure["repeat"].split()[1:], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["solves"] >= 1
 
@@ -140,7 +136,7 @@ def test_allowed_endings_of_a_command(code, message, is_fine):
 def test_a_campaign_continues_where_it_stopped(tmp_path):
     file = tmp_path / "counts.json"
     for total in (2, 4):
-        campaign_of("--kind", "solve", "--cases", 2, "--json", file)
+        run_python(*COMMAND, "--kind", "solve", "--cases", 2, "--json", file)
         counts = json.loads(file.read_text())
         assert counts["cases"] == {"solve": total}
         assert counts["begun"] == {"3": {"solve": total}}
@@ -150,7 +146,8 @@ def test_a_campaign_continues_where_it_stopped(tmp_path):
 def test_a_campaign_that_is_killed_takes_all_its_processes_with_it(tmp_path):
     """This holds even if a process waits for another process that does not answer."""
     environment = {**os.environ, "SOAK_TEST": str(tmp_path), "TMPDIR": str(tmp_path)}
-    running = subprocess.Popen([*COMMAND, "--kind", "malformed"], env=environment)
+    command = [sys.executable, *COMMAND, "--kind", "malformed"]
+    running = subprocess.Popen(command, env=environment)
     wait_until(lambda: any(b"fork()" in command for command in processes_of(tmp_path).values()))
     for pid, command in processes_of(tmp_path).items():
         if b"fork()" in command:

@@ -382,6 +382,7 @@ def test_column_on_an_unknown_device():
 
 def test_no_library_is_imported():
     libraries = ["scipy", "networkx", "igraph", "pandas", "polars", "pyarrow"]
+    libraries += ["cupy", "cuda.core", "cuda.bindings"]
     program = (
         "import sys, mstflow\n"
         "class Graph: pass\n"

@@ -15,6 +15,8 @@ from mstflow.errors import GraphError, OptionError, OutOfMemoryError
 from mstflow.graphs.disjoint_union import SMALL, batches, small_graphs
 from mstflow.graphs.source import EdgeSource
 
+GOOD = (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25]))
+
 
 @pytest.mark.parametrize("weights", ["i1", "i8", "u8", "f4", "f8"])
 @pytest.mark.parametrize("ids", ["u1", "i4", "i8"])
@@ -174,20 +176,10 @@ def test_streams_are_read_once(weight):
             mstflow.minimum_spanning_forests([reader])
 
 
-@pytest.mark.parametrize("backend", mstflow.backends())
-def test_no_graph_is_small(backend):
-    path = mstflow.EdgeList(np.arange(70_000), np.arange(1, 70_001))
-    (forest,) = mstflow.minimum_spanning_forests([path], backend=backend)
-    assert len(forest.edge_ids) == path.num_edges
-
-
 def test_forests_that_are_found_together_share_a_report():
     first, second = mstflow.minimum_spanning_forests([GOOD] * 2, backend="numba")
     assert first.report is second.report
     assert (first.algorithm, first.backend) == ("filter-kruskal", "numba")
-
-
-GOOD = (np.array([0, 1]), np.array([1, 2]), np.array([0.5, 0.25]))
 
 
 @pytest.mark.parametrize(

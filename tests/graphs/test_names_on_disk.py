@@ -50,6 +50,12 @@ def numbered(graph, weight="weight", spill=SPILL, memory=MEMORY, checkpoint=None
     return number_graph(graph, ENDS, weight, memory=memory, checkpoint=checkpoint, spill=spill)
 
 
+def check_same(graph, held):
+    """Check that a graph has the columns of one whose names fit in memory."""
+    for column, expected in zip(graph.columns(), (held.u, held.v, held.weight), strict=True):
+        assert np.array_equal(column, expected)
+
+
 def made(names, dtype, count=300):
     """Return a table of random pairs of names."""
     left, right = (
@@ -173,8 +179,7 @@ def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
         graph = resumed(None, rest := [])
         assert done == every[:after]
         assert len(rest) <= len(every) - after + 2  # one block or part is begun anew
-        columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
-        assert all(np.array_equal(*pair) for pair in columns)
+        check_same(graph, held)
         assert list(graph.names) == list(held.names)
         assert sorted(file.name for file in (folder / "pairs").iterdir()) == KEPT
 
@@ -186,8 +191,7 @@ def test_a_folder_that_looks_like_a_partition(tmp_path, name):
     parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path)
     held = number_graph(path, ENDS, "weight")
     graph = numbered(path, checkpoint=tmp_path / name)
-    columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
-    assert all(np.array_equal(*pair) for pair in columns)
+    check_same(graph, held)
     assert graph.names.numbers(list(held.names)).tolist() == list(range(len(held.names)))
     assert graph.names.values.to_pylist() == list(held.names)
 
@@ -211,8 +215,7 @@ def test_a_run_killed_while_it_removes_files_of_other_pairs(tmp_path, monkeypatc
     assert removed.exists()
     held = number_graph(paths[0], ENDS, "weight")
     graph = numbered(paths[0], spill=BLOCKS, checkpoint=folder)
-    columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
-    assert all(np.array_equal(*pair) for pair in columns)
+    check_same(graph, held)
 
 
 @pytest.mark.parametrize("other", ["pairs/thesis.txt", "pairs/edges.csv", "identity.json"])

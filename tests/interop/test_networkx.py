@@ -1,8 +1,6 @@
 """The networkx backend: networkx's own tests pass on it, and results equal those of networkx."""
 
-import os
 import re
-import subprocess
 import sys
 
 import numpy as np
@@ -14,6 +12,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError
 from mstflow.interop.networkx import backend, info
+from processes import run_python
 
 networkx = pytest.importorskip("networkx")
 
@@ -24,14 +23,11 @@ EDGES = ["minimum_spanning_edges", "maximum_spanning_edges"]
 
 def test_tests_of_networkx_pass(tmp_path):
     forced = {"NETWORKX_TEST_BACKEND": "mstflow", "NETWORKX_FALLBACK_TO_NX": "True"}
-    modules = ["networkx.algorithms.tree.tests.test_mst"]
     log = tmp_path / "log"
-    options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
-    options += ["--log-level", "DEBUG", "--log-file", str(log), "-k", "not iterator"]
-    command = [sys.executable, "-m", "pytest", *options, "--pyargs", *modules]
-    done = subprocess.run(
-        command, env={**os.environ, **forced}, cwd=tmp_path, capture_output=True, text=True
-    )
+    options = ["-q", "-p", "no:cacheprovider", "--rootdir", tmp_path]
+    options += ["--log-level", "DEBUG", "--log-file", log, "-k", "not iterator"]
+    command = ["-m", "pytest", *options, "--pyargs", "networkx.algorithms.tree.tests.test_mst"]
+    done = run_python(*command, variables=forced, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
     called = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", log.read_text())
@@ -58,8 +54,7 @@ except NotImplementedError:
 
 
 def test_networkx_dispatches():
-    command = [sys.executable, "-W", "error", "-c", DISPATCH]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_python("-W", "error", "-c", DISPATCH)
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
     used = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", done.stderr)
     inner = "minimum_spanning_edges"  # which networkx calls for its own tree

@@ -10,6 +10,7 @@ from pyarrow import feather
 
 import mstflow
 from covering import covering
+from graph_files import save_columns
 from mstflow import Pipeline
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
@@ -31,10 +32,12 @@ from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.host import show_bytes
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Chosen, Count
+from strategy_names import BOUNDED, SINGLE
 
+SEVERAL = [name for name in BOUNDED if name not in SINGLE]
 CASES = [
-    *covering(["auto", "tree", "two-scan", "iterate"], ["inline", "threads"], [None, 1, 8]),
-    *covering(["fold"], ["inline", "threads"], [None, 1]),
+    *covering(["auto", *SEVERAL], ["inline", "threads"], [None, 1, 8]),
+    *covering([name for name in BOUNDED if name in SINGLE], ["inline", "threads"], [None, 1]),
     ("two-scan", "processes", 8),
     ("sweep", "inline", None),
 ]
@@ -47,10 +50,8 @@ WITHOUT_KERNELS = tuned(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    random, path = np.random.default_rng(4), tmp_path_factory.mktemp("graph")
-    for name, column in zip("uvw", random.integers(0, 900, (3, 20_000)), strict=True):
-        np.save(path / f"{name}.npy", column.astype(np.int32))
-    return path
+    columns = np.random.default_rng(4).integers(0, 900, (3, 20_000)).astype(np.int32)
+    return save_columns(tmp_path_factory.mktemp("graph"), *columns)
 
 
 def hold(monkeypatch, count):
@@ -213,7 +214,7 @@ def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
     pipeline = mstflow.algorithm("boruvka-edgelist")
-    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'"):
+    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'; choose whole or"):
         pipeline.run(folder, result=("edges", "forest"), strategy="tree")
     fields, report = pipeline.run(folder, result=("edges", "forest"), partitions=3)
     assert report.plan.strategy == "iterate"

@@ -6,7 +6,6 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -18,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mstflow.runtime import memory
+from processes import run_python
 
 sizes = st.lists(st.integers(1, 40).map(lambda pages: pages * memory.PAGE), max_size=40)
 
@@ -167,7 +167,7 @@ def test_a_system_may_have_fewer_addresses_than_the_range():
 def ended(program):
     """Return the exit code of a process that runs a program."""
     imports = "import numpy as np; from mstflow.runtime import memory\n"
-    return subprocess.run([sys.executable, "-c", imports + textwrap.dedent(program)]).returncode
+    return run_python("-c", imports + textwrap.dedent(program)).returncode
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mstflow
+from graph_files import save_columns
 from mstflow import stage
 from mstflow.errors import FileFormatError, GraphError, OptionError, WorkerError
 from mstflow.graphs.file_checks import FileState, check_state, with_sample
@@ -26,13 +27,6 @@ GRAPH = (*RANDOM.integers(0, N, (2, M)), RANDOM.random(M))
 EXPECTED = mstflow.minimum_spanning_forest(GRAPH, num_vertices=N).edge_ids
 
 
-def save(folder):
-    folder.mkdir()
-    for name, column in zip("uvw", GRAPH, strict=True):
-        np.save(folder / f"{name}.npy", column)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def isolated(tmp_path_factory):
     """Yield a client of one worker in its own mount namespace, and three folders.
@@ -45,7 +39,7 @@ def isolated(tmp_path_factory):
     folders = copied, hidden, shared = [base / name for name in ("copied", "hidden", "shared")]
     for folder in folders:
         folder.mkdir()
-    graph = save(copied / "graph")
+    graph = save_columns(copied / "graph", *GRAPH)
     shutil.copytree(graph, base / "copy")  # with the times
     mounts = f"mount --bind {base / 'copy'} {graph} && mount -t tmpfs none {hidden}"
     space = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
@@ -87,7 +81,7 @@ def test_arrays_need_no_common_folder(isolated, strategy):
 
 def test_hidden_files_are_named_with_what_to_share(isolated):
     client, _, hidden, _ = isolated
-    graph = save(hidden / "graph")
+    graph = save_columns(hidden / "graph", *GRAPH)
     message = r"u\.npy: No such file.* \(on worker tcp.*; all workers must see .* a shared folder"
     with pytest.raises(FileFormatError, match=message):
         mstflow.minimum_spanning_forest(graph, scheduler=client, strategy="tree")
@@ -182,7 +176,7 @@ def test_plans_fit_the_workers():
 
 
 def test_a_checkpoint_keeps_its_partitions(cluster, tmp_path):
-    graph = save(tmp_path / "graph")
+    graph = save_columns(tmp_path / "graph", *GRAPH)
     options = {"strategy": "tree", "checkpoint": tmp_path / "kept"}
     mstflow.minimum_spanning_forest(graph, partitions=5, **options)
     forest = mstflow.minimum_spanning_forest(graph, scheduler=cluster, **options)

@@ -1,7 +1,6 @@
 """Dask's collections are inputs of tasks: a cluster computes their chunks, never the caller."""
 
 import os
-import warnings
 from collections import Counter
 
 import dask
@@ -9,7 +8,9 @@ import numpy as np
 import pytest
 
 import mstflow
+from graph_files import save_columns
 from mstflow.errors import FileFormatError, GraphError
+from strategy_names import ANY_ALGORITHM
 
 RANDOM = np.random.default_rng(12)
 N, M, SIZE = 2000, 24_000, 5000
@@ -119,10 +120,7 @@ def test_a_bad_chunk_names_itself_and_the_worker(cluster):
 
 
 def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkeypatch):
-    folder = tmp_path / "graph"
-    folder.mkdir()
-    for name, column in zip("uvw", (U, V, W), strict=True):
-        np.save(folder / f"{name}.npy", column)
+    folder = save_columns(tmp_path / "graph", U, V, W)
     monkeypatch.chdir(tmp_path)
     forest = mstflow.minimum_spanning_forest("graph", scheduler=cluster, partitions=3)
     assert np.array_equal(forest.edge_ids, EXPECTED)
@@ -155,9 +153,8 @@ def test_rounds_are_few_tasks_named_after_stages(cluster, new_york):
 
 
 def test_dashboards_show_the_stages_of_scans(cluster):
-    graph = EXPECTED, (U, V, W)
-    forest, keys = tasks_of(cluster, "two-scan", graph=graph[1])
-    assert np.array_equal(forest.edge_ids, graph[0])
+    forest, keys = tasks_of(cluster, "two-scan", graph=(U, V, W))
+    assert np.array_equal(forest.edge_ids, EXPECTED)
     names = {key.partition("-")[0] for key in keys}
     assert {"scan_partition", "merge_forests", "collect_forest"} <= names
     stages = {stage.name for stage in mstflow.strategy("two-scan").stages()}
@@ -165,14 +162,7 @@ def test_dashboards_show_the_stages_of_scans(cluster):
     assert all("-two-scan-" in key for key in keys)
 
 
-def test_the_active_client_is_used_and_named(cluster):
-    with cluster.as_current(), warnings.catch_warnings():
-        forest = mstflow.minimum_spanning_forest((U, V, W), scheduler="dask", num_vertices=N)
-    assert forest.scheduler == f"distributed ({cluster.scheduler.address})"
-    assert np.array_equal(forest.edge_ids, EXPECTED)
-
-
-@pytest.mark.parametrize("strategy", ["whole", "iterate", "fold", "tree", "two-scan"])
+@pytest.mark.parametrize("strategy", ANY_ALGORITHM)
 def test_chunks_of_any_size(strategy):
     array = pytest.importorskip("dask.array")
     for seed in range(20):

@@ -7,7 +7,6 @@ import multiprocessing
 import multiprocessing.spawn
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ import pytest
 from distributed import Future
 
 import mstflow
+from graph_files import save_columns
 from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline.schedulers.dask_schedulers import Cluster, LocalDask
@@ -30,6 +30,7 @@ from mstflow.pipeline.schedulers.scheduler import Inline, worker_backend
 from mstflow.primitives import Backend
 from mstflow.runtime.scratch import scratch_folder
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
+from processes import run_python
 
 RANDOM = np.random.default_rng(5)
 GRAPH = (*RANDOM.integers(0, 3000, (2, 20000)), RANDOM.random(20000))
@@ -152,7 +153,7 @@ graph = ([0, 1, 2, 3], [1, 2, 3, 4])
 print(len(mstflow.minimum_spanning_forest(
     graph, algorithm=pipeline, scheduler="processes", partitions=2, threads=1).edge_ids))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = run_python("-c", program)
     assert (done.stdout, done.stderr) == ("4\n", "")
 
 
@@ -210,9 +211,7 @@ def test_a_scratch_folder_that_cannot_be_created(tmp_path):
 
 
 def test_inputs_may_be_read_only_memory_maps(tmp_path):
-    for name, column in zip("uvw", GRAPH, strict=True):
-        np.save(tmp_path / f"{name}.npy", column)
-    graph = mstflow.read(tmp_path)
+    graph = mstflow.read(save_columns(tmp_path, *GRAPH))
     assert not graph.u.flags.writeable
     expected = mstflow.minimum_spanning_forest(GRAPH).edge_ids
     for scheduler in ("inline", "threads", "processes"):
@@ -324,28 +323,24 @@ def test_fields_that_no_later_stage_needs_are_dropped_at_once():
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path):
-    folder, scratch_folder = tmp_path / "graph", tmp_path / "scratch"
-    scratch_folder.mkdir()
-    folder.mkdir()
-    for name in "uvw":
-        np.save(folder / f"{name}.npy", np.random.default_rng(ord(name)).permutation(40_000))
+    columns = np.random.default_rng(0).permuted(np.tile(np.arange(40_000), (3, 1)), axis=1)
+    folder, scratch = save_columns(tmp_path / "graph", *columns), tmp_path / "scratch"
+    scratch.mkdir()
     program = f"""
 import resource
 import dask, mstflow
 graph = mstflow.read({str(folder)!r})
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # of the workers, too
-dask.config.set({{"temporary-directory": {str(scratch_folder)!r}}})
+dask.config.set({{"temporary-directory": {str(scratch)!r}}})
 try:
     mstflow.minimum_spanning_forest(graph, scheduler="processes", partitions=2, threads=1)
 except mstflow.errors.MstflowError as error:
     print(error)
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    reason = f"{re.escape(str(scratch_folder))}.*input-0-0: (File too large|.* requested and .*)"
-    assert re.match(reason, run.stdout), run.stdout
-    assert list(scratch_folder.iterdir()) == []
+    printed = run_python("-c", program, check=True).stdout
+    reason = f"{re.escape(str(scratch))}.*input-0-0: (File too large|.* requested and .*)"
+    assert re.match(reason, printed), printed
+    assert list(scratch.iterdir()) == []
 
 
 @stage(writes="i")
@@ -440,8 +435,7 @@ if __name__ == "__main__":
 
 def test_the_folder_of_a_killed_run_is_removed_by_the_next(tmp_path):
     pytest.importorskip("fcntl")
-    environment = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", KILLED_RUN], env=environment, check=False)
+    run_python("-c", KILLED_RUN, variables={"DASK_TEMPORARY_DIRECTORY": str(tmp_path)})
     (left,) = tmp_path.iterdir()
     with scratch_folder(str(tmp_path)) as folder:
         assert [str(path) for path in tmp_path.iterdir()] == [folder]
@@ -459,7 +453,7 @@ from mstflow.runtime.scratch import scratch_folder
 with scratch_folder({str(tmp_path)!r}):
     pass
 """
-        subprocess.run([sys.executable, "-c", locked], check=True)
+        run_python("-c", locked, check=True)
         assert len(list(tmp_path.iterdir())) == 3
     assert len(list(tmp_path.iterdir())) == 2
 

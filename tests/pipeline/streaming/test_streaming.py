@@ -4,7 +4,6 @@ import importlib
 import json
 import linecache
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import pytest
 
 import mstflow
 from covering import covering
+from graph_files import save_columns
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.files import open_files
@@ -26,7 +26,9 @@ from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.schedulers.opening import open_scheduler
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.fields import Edges, Number
+from processes import run_python
 from scanning import scan
+from strategy_names import BOUNDED, SINGLE
 
 RANDOM = np.random.default_rng(8)
 N, M = 2000, 30_000
@@ -36,11 +38,7 @@ EXPECTED = mstflow.minimum_spanning_forest((U, V, W), num_vertices=N).edge_ids
 
 
 def save(folder, u=U, v=V, w=W):
-    folder.mkdir()
-    for name, column in zip("uvw", (u, v, w), strict=True):
-        np.save(folder / f"{name}.npy", column)
-    (folder / "n.txt").write_text(f"{N}\n")
-    return folder
+    return save_columns(folder, u, v, w, N)
 
 
 @pytest.fixture
@@ -87,10 +85,10 @@ def sources(folder, parquet):
     }
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "sweep", "iterate"])
+@pytest.mark.parametrize("strategy", [*BOUNDED, "sweep"])
 def test_every_source(folder, parquet, strategy):
     for name, graph in sources(folder, parquet).items():
-        partitions = 1 if strategy in ("fold", "sweep") else 5
+        partitions = 1 if strategy in SINGLE else 5
         forest = mstflow.minimum_spanning_forest(
             graph, num_vertices=N, strategy=strategy, partitions=partitions
         )
@@ -111,7 +109,7 @@ def check_scheduler(graph, strategy, scheduler):
     ("name", "strategy", "scheduler"),
     covering(
         ["npy", "parquet", "delayed", "arrays"],
-        ["tree", "two-scan", "iterate"],
+        [name for name in BOUNDED if name not in SINGLE],
         ["threads", "distributed"],
     ),
 )
@@ -213,7 +211,7 @@ def test_rounds_in_little_memory_run_over_forests(folder, scheduler, request):
         assert report.final["num_edges"] < min(M, partitions * N)
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_invalid_files(tmp_path, folder, strategy):
     def solve(path):
         mstflow.minimum_spanning_forest(path, strategy=strategy)
@@ -280,12 +278,6 @@ def test_chunks_without_edges(options, tmp_path):
     for name in "uv":
         np.save(tmp_path / "none" / f"{name}.npy", [])  # float64, says NumPy
     assert len(mstflow.minimum_spanning_forest(tmp_path / "none", **options).edge_ids) == 0
-
-
-def test_weights_of_a_source_can_be_ignored(folder):
-    source = open_files([folder]).with_sizes()
-    forest = mstflow.minimum_spanning_forest(source, weight=None)
-    assert set(forest.weight.tolist()) == {1}
 
 
 @pytest.mark.parametrize(
@@ -517,16 +509,14 @@ def test_drafts_of_a_killed_run_are_removed(tmp_path, folder):
 
 
 def test_a_killed_command_resumes(tmp_path, folder):
-    command = [sys.executable, "-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
+    command = ["-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
     command += [str(tmp_path / "kept"), "--strategy", "two-scan", "--partitions", "40"]
     for wait in (0.5, 0.6, 0.7):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
         time.sleep(wait)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
-    done = subprocess.run(
-        [*command, "-o", str(tmp_path / "forest.npz")], capture_output=True, text=True
-    )
+    done = run_python(*command, "-o", tmp_path / "forest.npz")
     assert json.loads(done.stdout)["strategy"] == "two-scan", done.stderr
     assert np.array_equal(np.load(tmp_path / "forest.npz")["edge_id"], EXPECTED)
     assert not list(tmp_path.glob("kept/*.draft"))
@@ -545,7 +535,7 @@ def test_text_files_are_streamed_if_memory_is_bounded(tmp_path):
         mstflow.minimum_spanning_forest(paths, memory="30MB")
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_two_dtypes_of_weights_are_errors_in_any_selection(strategy):
     """Keys of two dtypes cannot be compared; lighter edges would be skipped silently."""
     random = np.random.default_rng(4)
@@ -557,7 +547,7 @@ def test_two_dtypes_of_weights_are_errors_in_any_selection(strategy):
         mstflow.minimum_spanning_forest(source, strategy=strategy)
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_ids_of_two_dtypes_remain_integers(strategy):
     half = M // 2
     segments = (
@@ -570,8 +560,3 @@ def test_ids_of_two_dtypes_remain_integers(strategy):
     assert np.array_equal(forest.edge_ids, expected.edge_ids)
     assert forest.u.dtype.kind in "iu"
     assert np.array_equal(forest.u, expected.u)
-
-
-def test_chunks_can_have_any_size():
-    forest = mstflow.minimum_spanning_forest(Again(), num_vertices=N, memory="300MB")
-    assert np.array_equal(forest.edge_ids, EXPECTED)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import mstflow
 from covering import covering
+from graph_files import save_columns
 from graph_strategies import WEIGHT_DTYPES, edge_lists, union_of_many
 from mstflow import EdgeList, algorithm, backends
 from mstflow.errors import FileFormatError, MemoryBoundError, OptionError, OutOfMemoryError
@@ -43,6 +44,7 @@ from mstflow.runtime.device import host_array
 from mstflow.runtime.scratch import is_mapped, mapped, release_pages
 from mstflow.runtime.sizes import tuned
 from oracle import kruskal
+from scanning import InterruptedOnPurposeError, run_with_kills
 
 BEYOND = 2**33 + 5
 
@@ -129,34 +131,19 @@ def test_graphs_of_every_shape(backend, name, tmp_path):
         assert sum(name.startswith("bucket") for name in names) <= 1  # the last one
 
 
-class InterruptedOnPurposeError(KeyboardInterrupt):
-    pass
-
-
 @pytest.mark.parametrize("every", [2, 3, 5])
 def test_a_killed_run_resumes(every, tmp_path):
     """What was written after the last saved state is removed, such as a part of a segment."""
-    graph, kills = random_graph(60, 300, 20), 0
-    while True:
-        count = 0
+    graph = random_graph(60, 300, 20)
 
-        def progress(_step, _done, _total):
-            nonlocal count
-            count += 1
-            if count == every:
-                raise InterruptedOnPurposeError
+    def run():
+        return sweep(graph, "", 40, record=lambda task: Record(str(tmp_path / f"{task}.npz"), 0))
 
-        try:
-            with set_listener(progress):
-                found, _ = sweep(
-                    graph, "", 40, record=lambda task: Record(str(tmp_path / f"{task}.npz"), 0)
-                )
-            break
-        except InterruptedOnPurposeError:
-            kills += 1
-            assert kills < 60  # it gets on
-            for path in tmp_path.glob("*/*"):
-                path.write_bytes(path.read_bytes() + b"unfinished")
+    def append():
+        for path in tmp_path.glob("*/*"):
+            path.write_bytes(path.read_bytes() + b"unfinished")
+
+    (found, _), kills = run_with_kills(run, every, append)
     assert np.array_equal(found, kruskal(graph))
     assert kills > 4
 
@@ -306,13 +293,6 @@ def chunks(graph):
     return list(zip(*(np.array_split(column, 20) for column in columns), strict=True))
 
 
-def save_columns(graph, folder):
-    folder.mkdir()
-    for name, column in zip("uvw", (graph.u, graph.v, graph.weight), strict=True):
-        np.save(folder / f"{name}.npy", column)
-    return folder
-
-
 @pytest.fixture
 def small_memory(monkeypatch):
     """Memory holds 64 edges."""
@@ -381,7 +361,10 @@ def test_files_with_two_dtypes_of_ends(small_memory, tmp_path):
     graph = random_graph(300, 900, 50)
     first = EdgeList(graph.u[:9].astype("u1") // 2, graph.v[:9].astype("u1"), graph.weight[:9])
     second = EdgeList(graph.u, graph.v, graph.weight)
-    parts = [save_columns(part, tmp_path / str(at)) for at, part in enumerate((first, second))]
+    parts = [
+        save_columns(tmp_path / str(at), part.u, part.v, part.weight)
+        for at, part in enumerate((first, second))
+    ]
     forest = mstflow.minimum_spanning_forest(parts, strategy="sweep")
     forest.save(tmp_path / "forest")
     assert mstflow.verify(parts, tmp_path / "forest").compared == ("u", "v", "weight")
@@ -436,7 +419,8 @@ forest.save(output)
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_sweep_that_is_killed_at_random_moments_resumes(tmp_path):
     graph, random = random_graph(2000, 6000, 50), np.random.default_rng(1)
-    folder, output = save_columns(graph, tmp_path / "graph"), tmp_path / "forest.npz"
+    folder = save_columns(tmp_path / "graph", graph.u, graph.v, graph.weight)
+    output = tmp_path / "forest.npz"
     command = [sys.executable, "-c", SOLVE, str(folder), str(tmp_path / "kept"), str(output)]
     removed = []
     for _ in range(6):
