@@ -15,6 +15,9 @@ import mstflow
 from entry_points import register_checkout
 from graph_files import ROADS
 
+#: The marker of tests that use the interpreter of kernels.
+ON_GPU = "on_gpu(shows): what a run on a GPU would show as well: 'all', 'results' or 'nothing'"
+
 
 def pytest_addoption(parser):
     parser.addoption("--examples", type=int, default=50, help="examples per test, 50 by default")
@@ -35,6 +38,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     # A shell without job control starts background jobs with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.addinivalue_line("markers", ON_GPU)
     _use_entry_points_of_checkout(config)
     if config.getoption("--interpret-gpu"):
         _use_fake_driver(config)
@@ -72,6 +76,13 @@ def _use_fake_driver(config):
     config.add_cleanup(folder.cleanup)
     os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder.name))
     interpreted_gpu.install()
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "interpreter" in item.fixturenames and not item.get_closest_marker("on_gpu"):
+            message = f"{item.nodeid} uses the interpreter, so it needs the marker on_gpu"
+            raise pytest.UsageError(message)
 
 
 @pytest.hookimpl(optionalhook=True)

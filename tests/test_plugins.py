@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import mstflow
-from entry_points import register
+from entry_points import forget_plugins, register
 from graph_strategies import edge_lists
 from mstflow import plugins
 from mstflow.__main__ import main
@@ -26,18 +26,13 @@ def register_example(folder):
     register(folder, project["name"], project["version"], project["entry-points"])
 
 
-def clear_caches():
-    plugins.plugins.cache_clear()
-    plugins.registered.cache_clear()
-
-
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A folder on the import path, where tests put distributions and modules."""
     monkeypatch.syspath_prepend(tmp_path)
-    clear_caches()
+    forget_plugins()
     yield tmp_path
-    clear_caches()
+    forget_plugins()
 
 
 @pytest.fixture

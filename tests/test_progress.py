@@ -63,6 +63,8 @@ def test_a_tree_counts_edges_inline_and_tasks_on_a_scheduler(scheduler, total):
     recorder = Recorder()
     options = {"strategy": "tree", "scheduler": scheduler, "partitions": 5}
     mstflow.minimum_spanning_forest(GRAPH, progress=recorder, **options)
+    done = [done for _, done, _ in recorder]
+    assert done == sorted(done)
     assert recorder[-1][1:] == (total, total)
 
 

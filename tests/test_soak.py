@@ -179,16 +179,16 @@ def test_a_process_that_dies_or_hangs_is_a_failure(monkeypatch):
     kind = campaign.Kind("solve.run", 1, 60)
     monkeypatch.setitem(campaign.KINDS, "solve", kind)
     running = campaign.Campaign(1, 1, 3, {"solve": 1.0}, cases=2)
-    (worker,) = running._workers
+    (worker,) = running.workers
     os.kill(worker.process.pid, signal.SIGSTOP)
-    running._begin(worker)
+    running.begin(worker)
     monkeypatch.setitem(campaign.KINDS, "solve", kind._replace(seconds=0.1))
     time.sleep(0.2)
-    other = running._take(worker)
+    other = running.take(worker)
     monkeypatch.setitem(campaign.KINDS, "solve", kind)
     os.kill(other.process.pid, signal.SIGSEGV)
-    running._begin(other)
-    running._take(other).end()
+    running.begin(other)
+    running.take(other).end()
     counts = running.counts
     what = [failure["what"] for failure in counts.failures]
     assert [text.partition(";")[0] for text in what] == [

@@ -104,7 +104,7 @@ def test_total_weight(weight, total):
         ((U, V, np.ma.array(W, mask=[1, 0, 0, 0])), {}, "weight must not be a masked array"),
         (([0, 1], [1, 2], [2**53 + 1, 0.5]), {}, "edge 0: weight is 9007199254740993, which is"),
         (([[0], [1, 2]], [1, 2]), {}, "u is not an array"),
-        (EdgeList(U, V), {"num_vertices": 0}, "edge 0: joins 0 and 1, but there are 0 vertices"),
+        (EdgeList(U, V), {"num_vertices": 0}, "edge 0: joins 0 and 1, but there are 0 vertices$"),
         (EdgeList(U, V), {"num_vertices": 4.0}, "num_vertices must be"),
         ((U, V, W), {"num_vertices": 2**64}, "num_vertices must be"),
         ((U,), {}, "expected a graph: "),
@@ -177,26 +177,6 @@ def test_unreachable_scheduler():
     quick = dask.config.set({"distributed.comm.timeouts.connect": "200ms"})
     with quick, pytest.raises(OptionError, match="no scheduler answers at tcp://"):
         minimum_spanning_forest((U, V, W), scheduler="tcp://127.0.0.1:9")
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    sorted({*mstflow.algorithms()} - {"kruskal", "kruskal-helpers", "prim"}),
-)
-def test_report_of_rounds(algorithm):
-    random = np.random.default_rng(3)
-    pipeline = mstflow.algorithm(algorithm)
-    few = {name: 0 for name in ("small",) if name in pipeline.values}
-    pipeline = pipeline.given(**few)  # otherwise such a small graph takes no round
-    report = minimum_spanning_forest(
-        tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
-    ).report
-    first = report.rounds[1]
-    assert (first.number, first.vertices) == (1, 99)
-    vertices = [row.vertices for row in report.rounds[1:]]
-    assert vertices == sorted(vertices, reverse=True)
-    assert all(row.bytes > 0 and min(row.seconds.values()) >= 0 for row in report.rounds)
-    assert "order_weights" in str(report)
 
 
 @pytest.mark.parametrize(

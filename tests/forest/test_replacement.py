@@ -9,15 +9,7 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, backends, minimum_spanning_forest
 from mstflow.errors import GraphError
 from oracle import components
-
-#: Options that stream the graph, in one or several partitions and scans.
-STREAMED = [
-    {"strategy": "whole"},
-    {"strategy": "fold"},
-    {"strategy": "tree", "partitions": 3},
-    {"strategy": "two-scan", "partitions": 2},
-    {"strategy": "iterate", "partitions": 3},
-]
+from strategy_names import ANY_ALGORITHM, PARTITIONS
 
 
 def replacements_by_definition(forest):
@@ -43,8 +35,9 @@ def test_replacements_by_definition(backend, graph, maximum):
     assert found.tolist() == replacements_by_definition(forest)
 
 
-@given(graph=edge_lists(), options=st.sampled_from(STREAMED))
-def test_streamed_graphs_have_the_same_replacements(graph, options):
+@given(graph=edge_lists(), strategy=st.sampled_from(ANY_ALGORITHM))
+def test_streamed_graphs_have_the_same_replacements(graph, strategy):
+    options = {"strategy": strategy, "partitions": PARTITIONS[strategy]}
     forest = minimum_spanning_forest(graph)
     streamed = minimum_spanning_forest(graph, progress=False, **options)
     expected = forest.replacement_edges().tolist()

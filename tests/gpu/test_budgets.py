@@ -13,6 +13,8 @@ from mstflow.runtime.device import device_array
 from mstflow.runtime.sizes import tuned
 from scanning import scan
 
+pytestmark = pytest.mark.on_gpu("nothing")
+
 #: Edges of a block in these tests.
 BLOCK = 256
 

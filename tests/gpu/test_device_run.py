@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 NEEDS = {**dict.fromkeys(checks.TOOLS, "compute-sanitizer"), "kernels": "ncu"}
 
 
+@pytest.mark.on_gpu("all")
 @pytest.mark.usefixtures("interpreter")
 def test_whole_run(tmp_path):
     command = ["-m", "benchmarks", "device", "--tiny", "--interpret-gpu"]

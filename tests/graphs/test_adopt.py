@@ -206,11 +206,11 @@ def test_any_arrow_table():
     graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
     table = pyarrow.table(names_of(graph))
 
-    class Exported:
+    class ArrowStream:
         def __arrow_c_stream__(self, requested_schema=None):
             return table.__arrow_c_stream__(requested_schema)
 
-    same(edge_list(Exported()), graph)
+    same(edge_list(ArrowStream()), graph)
     assert minimum_spanning_forest(table.to_reader(1)).edge_ids.tolist() == [1, 2, 3]
 
 

@@ -17,15 +17,12 @@ import mstflow
 from mstflow.errors import GraphError, MemoryBoundError, OptionError
 from mstflow.runtime import memory
 from oracle import kruskal
+from strategy_names import PARTITIONS
 
 #: The most steps to a neighbor, by the number of neighbors.
 STEPS = {4: 1, 8: 2, 6: 1, 18: 2, 26: 3}
-STRATEGIES = [
-    {"strategy": "whole"},
-    {"strategy": "fold"},
-    {"strategy": "tree", "partitions": 3},
-    {"strategy": "two-scan", "partitions": 2},
-    {"strategy": "iterate", "partitions": 2},
+OPTIONS = [
+    *({"strategy": name, "partitions": count} for name, count in PARTITIONS.items()),
     {"strategy": "tiles"},
     {"strategy": "tiles", "partitions": 3, "scheduler": "threads"},
     {"strategy": "tiles", "partitions": 2, "algorithm": "kruskal", "backend": "numpy"},
@@ -85,7 +82,7 @@ def test_edges_by_definition(grid, size, data):
     assert listed(inner, size) == expected[start + (stop - start) // 3 : stop]
 
 
-@pytest.mark.parametrize("options", STRATEGIES)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_every_strategy(options):
     draw = np.random.default_rng(4)
     for shape, connectivity in (((30, 41), 8), ((9, 10, 11), 6)):

@@ -192,7 +192,6 @@ def test_forests_that_are_found_together_share_a_report():
         ((np.array([0.5, 1]), *GOOD[1:]), "graph 1: u must hold integers"),
         ((GOOD[0], np.array([1, 2**63 - 1]), GOOD[2]), "graph 1: vertex id 9223372036854775807"),
         (([0, 1], [1, -2], [1, 2]), "graph 1: edge 1: v is -2"),
-        (5, "graph 1: expected a graph"),
     ],
 )
 def test_errors_name_the_graph(bad, message):

@@ -40,31 +40,31 @@ def assert_results_equal(graph, **options):
     assert listed(graph) == before
 
 
-class Text(str):
-    """A string that equals no other object, although all have the same hash."""
+class Unequal:
+    """An object that equals no other."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return self is other
+
+    def __ne__(self, other):
+        return self is not other
+
+
+class Text(Unequal, str):
+    """A string; all have the same hash."""
 
     __slots__ = ()
 
     def __hash__(self):
         return 1
 
-    def __eq__(self, other):
-        return self is other
 
-    def __ne__(self, other):
-        return self is not other
-
-
-class Integer(int):
-    """An integer that equals no other object."""
+class Integer(Unequal, int):
+    """An integer."""
 
     __hash__ = object.__hash__
-
-    def __eq__(self, other):
-        return self is other
-
-    def __ne__(self, other):
-        return self is not other
 
 
 class Alike:

@@ -45,9 +45,9 @@ def sources(tmp_path, monkeypatch):
 class Double(Compiler):
     """A double of the compiler that lists the kernels that it compiled."""
 
-    def __init__(self, sources=SOURCES, version=12090, architectures=(80, 90)):
-        super().__init__(sources, cache={})
-        self.compiled, self.found = [], (version, list(architectures))
+    def __init__(self, sources=SOURCES, version=12090, cache=None):
+        super().__init__(sources, cache={} if cache is None else cache)
+        self.compiled, self.found = [], (version, [80, 90])
 
     def version(self):
         return self.found
@@ -145,8 +145,8 @@ class Full(dict):
         raise OSError(28, "No space left on device")
 
 
-def test_kernels_compile_if_the_disk_is_full(compiler):
-    compiler._cache = Full()
+def test_kernels_compile_if_the_disk_is_full(sources):
+    compiler = Double(sources, cache=Full())
     assert compiler.cached(*KERNEL) != compiler.cached(*KERNEL)
     assert compiler.compiled == [KERNEL] * 2
 

@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    tests = Path(__file__).resolve().parents[1]
+    sys.path[:1] = [str(tests), str(tests / "support")]
 
 from soak.campaign import KINDS, Campaign, run_case
 

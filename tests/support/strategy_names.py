@@ -8,9 +8,11 @@ ANY_GRAPH = {name: each for name, each in STRATEGIES.items() if not each.needs_g
 SINGLE = [name for name, each in ANY_GRAPH.items() if each.is_single]
 #: Those that read the graph in blocks, and so keep checkpoints.
 STREAMING = [name for name, each in ANY_GRAPH.items() if each.streams]
+#: Those that do not accept a bound on memory.
+UNBOUNDED = [name for name, each in ANY_GRAPH.items() if not each.is_bounded]
 #: Those that run any algorithm on any scheduler; "sweep" has its own steps, and is one task.
 ANY_ALGORITHM = [name for name in ANY_GRAPH if name != "sweep"]
-#: The number of partitions with which tests run them.
+#: The same, with a bound on memory.
+BOUNDED = [name for name in ANY_ALGORITHM if name not in UNBOUNDED]
+#: The same, with the number of partitions of a test.
 PARTITIONS = {name: 1 if name in SINGLE else 3 for name in ANY_ALGORITHM}
-#: Those that accept a bound on memory.
-BOUNDED = [name for name in ANY_ALGORITHM if ANY_GRAPH[name].is_bounded]

@@ -482,3 +482,23 @@ def test_a_cluster_that_does_not_close_in_time_loses_no_result(monkeypatch):
     monkeypatch.setattr(LocalCluster, "close", close_late)
     forest = mstflow.minimum_spanning_forest(GRAPH, scheduler="processes", threads=1)
     assert forest.edge_ids.tolist() == mstflow.minimum_spanning_forest(GRAPH).edge_ids.tolist()
+
+
+def test_other_names_of_a_cluster(cluster, new_york):
+    address = cluster.scheduler.address
+    by_address = mstflow.minimum_spanning_forest(new_york, scheduler=address)
+    assert (by_address.scheduler, by_address.strategy, by_address.partitions) == (
+        f"distributed ({address})", "tree", 2,
+    )  # fmt: skip
+    with cluster.as_current():
+        by_dask = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=3)
+    assert by_dask.scheduler == f"distributed ({address})"
+    assert np.array_equal(by_address.edge_ids, by_dask.edge_ids)
+
+
+@pytest.mark.parametrize(("name", "scheduler"), [(None, "threads"), ("sync", "synchronous")])
+def test_dask_without_a_cluster_follows_its_configuration(new_york, name, scheduler):
+    with dask.config.set({"scheduler": name} if name else {}):
+        forest = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=2)
+    assert forest.scheduler.split()[0] == scheduler
+    assert forest.total_weight == 261159288

@@ -467,22 +467,6 @@ def test_a_checkpoint_belongs_to_its_pipeline_and_values(tmp_path, folder):
             )
 
 
-def test_a_checkpoint_depends_on_the_closure_of_a_stage(tmp_path, folder):
-    def capped(limit):
-        @mstflow.stage(writes="edges")
-        def drop(ops, edges: Edges, weight_order) -> Edges:
-            return Edges(*ops.compact(edges.key <= weight_order.key_of(limit), *edges))
-
-        return mstflow.algorithm("kruskal").insert_before("concatenate_edges", drop)
-
-    options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
-    first = mstflow.minimum_spanning_forest(folder, algorithm=capped(3), **options)
-    again = mstflow.minimum_spanning_forest(folder, algorithm=capped(3), **options)
-    assert np.array_equal(first.edge_ids, again.edge_ids)
-    with pytest.raises(OptionError, match="of another run: pipeline differ"):
-        mstflow.minimum_spanning_forest(folder, algorithm=capped(4), **options)
-
-
 def solve_up_to(limit):
     kept = np.flatnonzero(limit >= W)
     return mstflow.minimum_spanning_forest((U[kept], V[kept], W[kept]), num_vertices=N).edge_ids
