@@ -228,7 +228,6 @@ def test_budget():
 
 def test_on_disk():
     """The processes of a cluster are counted, too."""
-    pytest.importorskip("distributed")
     ways = ["fold", "two-scan,partitions=3,scheduler=distributed"]
     found = [f"mstflow:backend=numpy,strategy={way}" for way in ways]
     fold, cluster = turns.compare([SMALL], found, rounds=1, on_disk=True)["runs"]
@@ -254,7 +253,6 @@ def test_use_by_other_programs(by_others):
 
 
 def test_scipy():
-    pytest.importorskip("scipy")
     # Zeros, ties, loops and parallel edges.
     folder = graphs.ensure("random:n=60,m=400,weights=int:0:3")
     answers = {}
@@ -293,7 +291,6 @@ def test_refused(capsys, arguments, complaint):
 
 
 def test_primitives():
-    pytest.importorskip("numba")
     rows = primitives.measure(size=3000, threads=[1], rounds=2)["rows"]
     assert {row["primitive"].partition(",")[0] for row in rows} == set(primitives.overridden())
     assert {len(times) for row in rows for times in row["seconds"].values()} == {2}
@@ -306,7 +303,6 @@ def test_files(tmp_path):
 
 
 def test_helpers():
-    pytest.importorskip("numba")
     graph = "random:n=300,m=40000"  # two threads share this many edges
     result = helpers.measure([graph], threads=[1, 2], rounds=1)
     assert len({(run["edges"], run["checksum"]) for run in result["runs"]}) == 1

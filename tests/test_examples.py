@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 import mstflow
 
@@ -31,7 +32,6 @@ def checkout(tmp_path):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, checkout, monkeypatch, capsys):
     """Run the program in this process, which has loaded most libraries already."""
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     monkeypatch.chdir(checkout)
     monkeypatch.syspath_prepend(checkout / "examples")

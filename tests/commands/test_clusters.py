@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -42,7 +43,7 @@ def test_table_and_counts(capsys, bound):
 
 @pytest.mark.parametrize("bound", [[], ["--memory", "4GB"]])
 def test_numbered_pairs_and_a_picture(capsys, folder, bound):
-    pytest.importorskip("matplotlib").use("Agg")
+    matplotlib.use("Agg")
     parquet.write_table(pa.table({"u": [0, 1], "v": [1, 3], "weight": [2, 3]}), "graph.parquet")
     options = ["--at", "2", "2.5", "3", "-o", "out.csv", "--plot", "out.svg", *bound]
     assert main(["clusters", "graph.parquet", *options]) == 0

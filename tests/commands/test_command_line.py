@@ -140,13 +140,6 @@ def test_info_of_a_graph(capsys, tmp_path):
     }
 
 
-def test_info_of_a_streamed_graph(capsys, tmp_path):
-    path = str(tmp_path / "random")
-    assert main(["generate", "random", "--vertices", "9", "--edges", "30", "-o", path]) == 0
-    assert main(["info", path]) == 0
-    assert "edges         30, of which" in capsys.readouterr().out
-
-
 def test_info_of_an_empty_graph(capsys, tmp_path):
     (tmp_path / "none.gr").write_text("p sp 0 0\n")
     assert main(["info", str(tmp_path / "none.gr"), "--json"]) == 0
@@ -310,11 +303,6 @@ def test_plan(capsys, tmp_path):
     few = (str(tmp_path / "some.csv"), "--weight", "cost")
     assert plan(*few)["strategy"] == "whole"
     assert plan(*few, "--strategy", "fold")["scans"] == 1
-    folder = str(tmp_path / "graph")
-    assert main(["generate", "random", "--vertices", "1000", "--edges", "5000", "-o", folder]) == 0
-    capsys.readouterr()
-    assert main(["plan", folder]) == 0
-    assert "1,000 vertices, 5,000 edges" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

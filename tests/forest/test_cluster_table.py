@@ -1,5 +1,6 @@
 """Tables of clusters: equal to components at each threshold, with and without names."""
 
+import matplotlib
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -107,7 +108,7 @@ def test_a_table_without_vertices_has_typed_columns():
 
 
 def test_picture():
-    pytest.importorskip("matplotlib").use("Agg")
+    matplotlib.use("Agg")
     table = minimum_spanning_forest(PAIRS.drop(["left", "right"]).append_column("u", [[0, 1, 2, 4]])
         .append_column("v", [[1, 2, 3, 4]]), weight="score").clusters([0.5, 0.9])  # fmt: skip
     left, right = table.plot()

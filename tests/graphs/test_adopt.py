@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import decimal
+import importlib
 import uuid
 from pathlib import Path
 
+import dask
+import igraph
+import networkx
 import numpy as np
+import pandas
+import polars
+import pyarrow as pa
 import pytest
+from dask import array as dask_array
+from dask import bag, dataframe
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import mstflow
 from graph_strategies import edge_lists
@@ -34,7 +44,6 @@ def names_of(graph):
 
 @given(edge_lists(weight_dtypes=SPARSE_DTYPES), st.sampled_from(["array", "matrix"]))
 def test_scipy_coo(graph, kind):
-    sparse = pytest.importorskip("scipy.sparse")
     shape = (graph.num_vertices, graph.num_vertices)
     if not graph.num_vertices:
         return
@@ -48,7 +57,6 @@ def test_scipy_coo(graph, kind):
 @pytest.mark.parametrize("form", ["csr", "csc"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 def test_scipy_compressed_keeps_stored_entries(form, kind):
-    sparse = pytest.importorskip("scipy.sparse")
     # Row (or column) 0: places 2, 1, 1, not sorted, one twice, one a zero; row 1: its loop.
     data, index, start = np.array([0.0, 5.0, -1.0, 7.0]), [2, 1, 1, 1], [0, 3, 4, 4]
     matrix = getattr(sparse, f"{form}_{kind}")((data, index, start), shape=(3, 3))
@@ -60,7 +68,6 @@ def test_scipy_compressed_keeps_stored_entries(form, kind):
 
 
 def test_scipy_forms_without_an_order():
-    sparse = pytest.importorskip("scipy.sparse")
     for form in ("dok", "lil", "dia", "bsr"):
         with pytest.raises(
             GraphError, match=rf"expected a COO, CSR or CSC matrix, found {form}; pass its"
@@ -76,7 +83,6 @@ def test_scipy_forms_without_an_order():
 
 @given(edge_lists(), st.sampled_from(["MultiGraph", "MultiDiGraph"]))
 def test_networkx_multigraphs(graph, kind):
-    networkx = pytest.importorskip("networkx")
     nodes = [f"vertex {i}" for i in reversed(range(graph.num_vertices))]
     made = getattr(networkx, kind)()
     made.add_nodes_from(nodes)
@@ -92,7 +98,6 @@ def test_networkx_multigraphs(graph, kind):
 
 
 def test_networkx_graphs():
-    networkx = pytest.importorskip("networkx")
     made = networkx.DiGraph()
     made.add_nodes_from("dcba")
     made.add_edge("a", "b", weight=2.5)
@@ -115,7 +120,6 @@ def test_networkx_graphs():
 
 @given(edge_lists(), st.booleans())
 def test_igraph(graph, directed):
-    igraph = pytest.importorskip("igraph")
     ends = list(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
     made = igraph.Graph(n=graph.num_vertices, edges=ends, directed=directed)
     assert edge_list(made).weight.tolist() == [1] * graph.num_edges
@@ -134,7 +138,7 @@ def test_igraph(graph, directed):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @given(graph=edge_lists())
 def test_tables(library, graph):
-    package = pytest.importorskip(library)
+    package = importlib.import_module(library)
     make = package.table if library == "pyarrow" else package.DataFrame
     found = edge_list(make(names_of(graph)), graph.num_vertices)
     same(found, graph)
@@ -144,56 +148,53 @@ def test_tables(library, graph):
 
 
 def test_dask_data_frames_without_weights():
-    pandas, dataframe = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame({"u": [0, 1], "v": [1, 2], "length": [3.0, 1.0]})
     with pytest.raises(GraphError, match="no column 'weight' for the weights; found u, v, length"):
         minimum_spanning_forest(dataframe.from_pandas(frame, npartitions=2))
 
 
 def test_decimals_are_exact():
-    arrow = pytest.importorskip("pyarrow")
     largest = decimal.Decimal(2**63 - 1)
 
     def table(*weights):
-        column = arrow.array(list(map(decimal.Decimal, weights)), arrow.decimal128(25, 2))
+        column = pa.array(list(map(decimal.Decimal, weights)), pa.decimal128(25, 2))
         return {"u": [0, 1], "v": [1, 2], "weight": column}
 
-    found = edge_list(arrow.table(table("-3.00", largest)))
+    found = edge_list(pa.table(table("-3.00", largest)))
     assert (found.weight.dtype, found.weight.tolist()) == (np.int64, [-3, 2**63 - 1])
     for weights in (("0.90", 1), (largest + 1, 1)):
         with pytest.raises(
             GraphError, match=r"'weight' is decimal128\(25, 2\) .* cast it to double"
         ):
-            edge_list(arrow.table(table(*weights)))
+            edge_list(pa.table(table(*weights)))
 
 
 def test_names_of_other_types():
-    arrow = pytest.importorskip("pyarrow")
     ids = [uuid.UUID(int=number) for number in (7, 2**127 + 11, 3)]
-    if hasattr(arrow, "uuid"):
-        column = arrow.array([each.bytes for each in ids], arrow.uuid())
-        table = arrow.table({"u": column, "v": column}).slice(1)  # with an offset
+    if hasattr(pa, "uuid"):
+        column = pa.array([each.bytes for each in ids], pa.uuid())
+        table = pa.table({"u": column, "v": column}).slice(1)  # with an offset
         forest = minimum_spanning_forest(table, ends=("u", "v"))
         assert list(forest.names) == list(map(str, ids[1:]))
         assert not len(minimum_spanning_forest(table.slice(9), ends=("u", "v")).names)
-    strings = arrow.array(["b", "a", "b"])
-    for column in (strings.dictionary_encode(), strings.cast(arrow.string_view())):
-        forest = minimum_spanning_forest(arrow.table({"u": column, "v": column}), ends=("u", "v"))
+    strings = pa.array(["b", "a", "b"])
+    for column in (strings.dictionary_encode(), strings.cast(pa.string_view())):
+        forest = minimum_spanning_forest(pa.table({"u": column, "v": column}), ends=("u", "v"))
         assert list(forest.names) == ["b", "a"]
-    dates = arrow.array([1, 2], arrow.date32())
+    dates = pa.array([1, 2], pa.date32())
     with pytest.raises(GraphError, match=r"not date32.*; cast it to strings"):
-        minimum_spanning_forest(arrow.table({"u": dates, "v": dates}), ends=("u", "v"))
+        minimum_spanning_forest(pa.table({"u": dates, "v": dates}), ends=("u", "v"))
 
 
 def test_objects_that_are_refused_with_a_way_out(tmp_path):
-    bag = pytest.importorskip("dask.bag").from_sequence([(0, 1, 5)], npartitions=1)
-    array = pytest.importorskip("dask.array").from_array(np.array([[0, 1, 5], [1, 2, 3]]))
+    edges = bag.from_sequence([(0, 1, 5)], npartitions=1)
+    array = dask_array.from_array(np.array([[0, 1, 5], [1, 2, 3]]))
     (tmp_path / "g.csv").write_text("u,v\n0,1\n")
     with open(tmp_path / "g.csv") as file:
         for graph, message in (
             (file, "an open file; pass its path or URL"),
-            (bag, r"if its items are edges, pass bag\.map_partitions"),
-            (bag.to_delayed(), r"found a list of edges; make it tuple\(zip"),
+            (edges, r"if its items are edges, pass bag\.map_partitions"),
+            (edges.to_delayed(), r"found a list of edges; make it tuple\(zip"),
             (array[array[:, 0] >= 0], r"call compute_chunk_sizes\(\) first"),
             (np.ones((5, 3)), r"If its columns are u, v and weight, pass \(a\[:, 0\]"),
         ):
@@ -202,9 +203,8 @@ def test_objects_that_are_refused_with_a_way_out(tmp_path):
 
 
 def test_any_arrow_table():
-    pyarrow = pytest.importorskip("pyarrow")
     graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
-    table = pyarrow.table(names_of(graph))
+    table = pa.table(names_of(graph))
 
     class ArrowStream:
         def __arrow_c_stream__(self, requested_schema=None):
@@ -216,7 +216,7 @@ def test_any_arrow_table():
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_columns_of_tables(library):
-    package = pytest.importorskip(library)
+    package = importlib.import_module(library)
     make = package.table if library == "pyarrow" else package.DataFrame
     columns = {"name": ["a", "b"], "target": [1, 2], "source": [0, 1], "length": [0.5, 1.5]}
     found = edge_list(make(columns), weight="length")
@@ -266,7 +266,10 @@ def test_columns_of_any_array_library(protocol):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask.array"])
 def test_tuple_of_columns_of_a_library(library):
     columns = np.array([[0, 1, 2, 0], [1, 2, 0, 3], [3, 1, 2, 5]])
-    module, make = pytest.importorskip(library), {"pyarrow": "array", "dask.array": "from_array"}
+    module, make = (
+        importlib.import_module(library),
+        {"pyarrow": "array", "dask.array": "from_array"},
+    )
     given = map(getattr(module, make.get(library, "Series")), columns)
     assert minimum_spanning_forest(tuple(given)).edge_ids.tolist() == [1, 2, 3]
 
@@ -320,14 +323,12 @@ def test_list_of_paths_and_other_objects(items):
 
 
 def test_table_with_invalid_metadata():
-    arrow = pytest.importorskip("pyarrow")
-    table = arrow.table({"u": [0], "v": [1]}).replace_schema_metadata({"num_vertices": "many"})
+    table = pa.table({"u": [0], "v": [1]}).replace_schema_metadata({"num_vertices": "many"})
     with pytest.raises(GraphError, match="metadata 'num_vertices' must be a number, not b'many'"):
         minimum_spanning_forest(table)
 
 
 def test_inconsistent_matrix():
-    sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.csr_array(([1.0], [1], [0, 1, 1]), shape=(2, 2))
     matrix.indices[0] = 7
     with pytest.raises(GraphError):
@@ -339,15 +340,12 @@ def test_inconsistent_matrix():
 
 
 def test_missing_value_is_named():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"u": pandas.array([0, 1, None], "Int64"), "v": [1, 2, 2]})
     with pytest.raises(GraphError, match="edge 2: column 'u' has no value"):
         minimum_spanning_forest(frame)
 
 
 def test_classes_and_columns_are_not_tables():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    dask_array = pytest.importorskip("dask.array")
     with pytest.raises(GraphError, match="expected a graph: an EdgeList, a tuple"):
         minimum_spanning_forest(pandas.DataFrame)
     with pytest.raises(GraphError, match=r"vertex ids are float64; pass \(a\[:, 0\]"):
@@ -401,7 +399,6 @@ def test_no_library_is_imported():
     "nodes", [[11, 12, 13], ["x", "y", "z"], [(0, 0), (0, 1), (1, 0)], [1, "b", 2.5]], ids=repr
 )
 def test_results_have_the_nodes_of_networkx(nodes, tmp_path):
-    networkx = pytest.importorskip("networkx")
     first, second, third = nodes
     made = networkx.Graph()
     made.add_weighted_edges_from(
@@ -428,7 +425,6 @@ def test_results_have_the_nodes_of_networkx(nodes, tmp_path):
 
 
 def test_nodes_that_are_numbers_of_vertices_are_not_names():
-    networkx = pytest.importorskip("networkx")
     assert edge_list(networkx.path_graph(5)).names is None
     assert list(edge_list(networkx.path_graph([1, 0, 2])).names) == [1, 0, 2]
     made = networkx.Graph([(1, "1")])
@@ -439,7 +435,6 @@ def test_nodes_that_are_numbers_of_vertices_are_not_names():
 
 
 def test_igraph_keeps_names():
-    igraph = pytest.importorskip("igraph")
     made = igraph.Graph.TupleList([("A", "B", 5.0), ("B", "C", 1.0)], weights=True)
     assert list(minimum_spanning_forest(made).names) == ["A", "B", "C"]
     made.vs["name"] = ["A", "B", "B"]
@@ -453,7 +448,7 @@ def test_igraph_keeps_names():
      ({"kind": "x"}, False), ({"oneway": True}, False), ({}, False)],
 )  # fmt: skip
 def test_numbers_that_are_not_called_weight_are_refused(library, attributes, numbers):
-    module = pytest.importorskip(library)
+    module = importlib.import_module(library)
     if library == "networkx":
         made = module.Graph()
         made.add_edge(0, 1, **attributes)
@@ -471,7 +466,6 @@ def test_numbers_that_are_not_called_weight_are_refused(library, attributes, num
 
 
 def test_columns_of_numbers_by_name_and_position():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"km": [5, 3], "from": [0, 1], "to": [1, 2]})
     for columns, weight in (
         (("from", "to", "km"), "weight"),
@@ -497,7 +491,6 @@ def test_columns_of_numbers_by_name_and_position():
 
 
 def test_tables_numbered_from_one():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"u": [1, 2], "v": [2, 3], "weight": [5, 3]})
     with pytest.warns(mstflow.errors.GraphWarning, match="vertex ids start at 1.*first_id=1"):
         assert minimum_spanning_forest(frame).num_vertices == 4
@@ -509,7 +502,6 @@ def test_tables_numbered_from_one():
 
 @pytest.mark.parametrize("kind", ["list", "generator", "dask"])
 def test_chunks_numbered_from_one(kind):
-    dask = pytest.importorskip("dask")
     chunks = [tuple(map(np.array, ([x, x], [x + 1, x + 2], [5, x]))) for x in (1, 2)]
 
     def solve(first_id):

@@ -6,6 +6,7 @@ import os
 import textwrap
 from dataclasses import replace
 
+import dask
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -157,7 +158,6 @@ def test_chunks_that_are_added_between_scans(size, options):
 
 
 def test_delayed_chunks_that_change_between_scans():
-    dask = pytest.importorskip("dask")
     weights = [W, OTHER]
 
     def load(place):

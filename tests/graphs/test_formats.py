@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from pyarrow import feather
 
 import mstflow
@@ -161,8 +162,7 @@ def test_pairs_without_header(tmp_path):
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "1", "I;16", "P"])
 def test_images(tmp_path, mode):
-    image = pytest.importorskip("PIL.Image")
-    grey = image.fromarray(np.array([[0, 7, 200], [255, 7, 9]], np.uint8))
+    grey = Image.fromarray(np.array([[0, 7, 200], [255, 7, 9]], np.uint8))
     made = grey.convert("I").convert("I;16") if mode == "I;16" else grey.convert(mode)
     made.save(tmp_path / "some.png")
     pixels = np.asarray(made.convert("RGB") if mode == "P" else made).astype(int)
@@ -189,9 +189,8 @@ def test_unclosed_quote(tmp_path):
 
 @pytest.mark.parametrize("name", ["text.png", "cut.png", "floats.tif", "bomb.png"])
 def test_malformed_images(tmp_path, name):
-    image = pytest.importorskip("PIL.Image")
-    image.fromarray(np.zeros((99, 99), np.float32)).save(tmp_path / "floats.tif")
-    image.fromarray(np.arange(9999, dtype=np.uint8).reshape(99, -1)).save(tmp_path / "cut.png")
+    Image.fromarray(np.zeros((99, 99), np.float32)).save(tmp_path / "floats.tif")
+    Image.fromarray(np.arange(9999, dtype=np.uint8).reshape(99, -1)).save(tmp_path / "cut.png")
     data = (tmp_path / "cut.png").read_bytes()
     (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
     (tmp_path / "text.png").write_text("0 1 5\n")
@@ -228,7 +227,6 @@ def test_columns_are_measured(dtype):
 
 def test_reading_does_not_import_pandas(tmp_path):
     """It would take longer than a small graph takes to solve."""
-    pytest.importorskip("pandas")
     graph = EdgeSource.of(EdgeList([0, 1], [1, 2], [1.5, 2]))
     for name in ("a.gr", "a.mtx", "a.csv", "a.parquet", "a.npz"):
         write_graph(tmp_path / name, graph)

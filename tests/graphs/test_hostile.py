@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
+from PIL import Image
 from pyarrow import feather, parquet
 
 import mstflow
@@ -243,9 +244,8 @@ def whole_files(folder, size):
     with pa.ipc.new_stream(folder / "graph.arrow", pa.table(graph).schema) as file:
         file.write_table(pa.table(graph))
     parquet.write_table(pa.table(graph), folder / "graph.parquet", row_group_size=size)
-    image = pytest.importorskip("PIL.Image")
     pixels = w[: size // 2].astype(np.uint8).reshape(-1, 100)
-    image.fromarray(pixels).save(folder / "graph.png")
+    Image.fromarray(pixels).save(folder / "graph.png")
     return sorted(folder.iterdir())
 
 
@@ -380,8 +380,7 @@ def written(folder):
     (np.stack([U, V], axis=1) + 1).astype("<i4").tofile(folder / "a.bin")
     feather.write_feather(pa.table(graph), folder / "a.feather", compression="zstd")
     feather.write_feather(pa.table(graph), folder / "b.feather", compression="uncompressed")
-    image = pytest.importorskip("PIL.Image")
-    pixels = image.fromarray(W.reshape(6, 10).astype(np.uint8))
+    pixels = Image.fromarray(W.reshape(6, 10).astype(np.uint8))
     for suffix in ("png", "pgm", "tif"):
         pixels.save(folder / f"a.{suffix}")
     for compression, compress in COMPRESS.items():
@@ -445,9 +444,8 @@ def test_damaged_files(tmp_path):
 
 def test_warnings_of_libraries_are_not_shown(tmp_path, capsys):
     """A shown warning would be a second line of error, and would fail this test."""
-    image = pytest.importorskip("PIL.Image")
     path = tmp_path / "large.png"
-    image.new("1", (11_000, 9_000)).save(path)  # warns of a bomb
+    Image.new("1", (11_000, 9_000)).save(path)  # warns of a bomb
     path.write_bytes(path.read_bytes()[:-200])
     data = npy("(1L,)", data=bytes(8))  # as Python 2 writes it
     (tmp_path / "python2.npz").write_bytes(npz(u=data))

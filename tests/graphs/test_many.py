@@ -5,6 +5,8 @@ import dataclasses
 import pickle
 
 import numpy as np
+import pandas
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,7 +165,6 @@ def test_a_forest_does_not_keep_memory_for_all_edges(backend):
 
 @pytest.mark.parametrize("weight", [2.0, np.nan])
 def test_streams_are_read_once(weight):
-    pa = pytest.importorskip("pyarrow")
     m = 70_000  # not a small graph
     weights = np.append(np.ones(m - 1), weight)
     table = pa.table({"u": np.arange(m), "v": np.arange(1, m + 1), "weight": weights})
@@ -210,7 +211,6 @@ def test_too_many_vertices(largest, ids):
 
 
 def test_names_of_weights():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"u": [0, 0, 1], "v": [1, 1, 2], "a": [2, 1, 1], "b": [1, 2, 1]})
     for name, expected in (("a", [1, 2]), ("b", [0, 2]), (None, [0, 2])):
         forests = mstflow.minimum_spanning_forests([frame, frame], weight=name)

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -26,7 +27,6 @@ from mstflow.graphs.names.beyond_memory import Spill, duckdb_errors
 from mstflow.graphs.names.number import number_graph
 from mstflow.graphs.source import EdgeSource
 
-duckdb = pytest.importorskip("duckdb")
 ENDS = ("left", "right")
 KEPT = ["complete.json", "edges", "names.parquet"]
 RANDOM = np.random.default_rng(26)

@@ -5,12 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-
-import mstflow
-from mstflow.errors import GraphError
-
-pytest.importorskip("sklearn")
-
 import sklearn.cluster
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array, csr_array
@@ -25,7 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+import mstflow
 from mstflow.cluster import HDBSCAN, SingleLinkage
+from mstflow.errors import GraphError
 from processes import run_python
 
 X, _ = make_blobs(300, centers=4, n_features=3, cluster_std=1.5, random_state=3)

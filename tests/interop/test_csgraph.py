@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import mstflow
 from graph_strategies import edge_lists
@@ -13,7 +14,6 @@ from mstflow.csgraph import minimum_spanning_tree
 from mstflow.errors import GraphError, OptionError
 from processes import run_python
 
-sparse = pytest.importorskip("scipy.sparse")
 scipy_tree = importlib.import_module("scipy.sparse.csgraph").minimum_spanning_tree
 
 

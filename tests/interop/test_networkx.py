@@ -3,6 +3,7 @@
 import re
 import sys
 
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,8 +14,6 @@ from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError
 from mstflow.interop.networkx import backend, info
 from processes import run_python
-
-networkx = pytest.importorskip("networkx")
 
 KINDS = [networkx.Graph, networkx.MultiGraph]
 TREES = ["minimum_spanning_tree", "maximum_spanning_tree"]

@@ -6,14 +6,13 @@ from fractions import Fraction
 from functools import partial
 from itertools import count
 
+import networkx
 import numpy as np
 import pytest
 
 from covering import covering
 from mstflow.interop.networkx import backend
 from mstflow.interop.networkx.info import FUNCTIONS
-
-networkx = pytest.importorskip("networkx")
 
 KINDS = [networkx.Graph, networkx.MultiGraph]
 SPANNING = [name for name in FUNCTIONS if "spanning" in name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 
+import numba
 import numpy as np
 import pytest
 
@@ -47,7 +48,7 @@ def limited(a, b):
 
 
 def compiled(function):
-    return pytest.importorskip("numba").njit(function)
+    return numba.njit(function)
 
 
 SAME_KIND = {

@@ -7,7 +7,9 @@ import sys
 
 import dask
 import numpy as np
+import pandas
 import pytest
+from dask import dataframe
 
 import mstflow
 from graph_files import save_columns
@@ -188,7 +190,6 @@ def test_a_checkpoint_keeps_its_partitions(cluster, tmp_path):
 @pytest.mark.parametrize("kind", ["strings", "integers"])
 @pytest.mark.parametrize("form", ["delayed", "a table", "persisted"])
 def test_workers_number_names(cluster, kind, form, tmp_path):
-    pandas, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     u, v, weight = GRAPH
     names = np.array([f"n{i}" * (i % 4) + f"é{i}" for i in range(N)], object)
     left, right = (names[u], names[v]) if kind == "strings" else (u * 10**15 - 7, v * 10**15 - 7)
@@ -204,7 +205,7 @@ def test_workers_number_names(cluster, kind, form, tmp_path):
     chunks = [dask.delayed(piece)(start) for start in range(0, M + 2000, 2000)]  # the last is empty
     if form == "persisted":
         chunks = cluster.persist(chunks)
-    graph = frames.from_delayed(chunks, meta=table[:0]) if form == "a table" else chunks
+    graph = dataframe.from_delayed(chunks, meta=table[:0]) if form == "a table" else chunks
     forest = mstflow.minimum_spanning_forest(graph, ends=("l", "r"), scheduler=cluster)
     assert np.array_equal(forest.edge_ids, expected.edge_ids)
     assert forest.names.values.equals(expected.names.values)
@@ -213,7 +214,6 @@ def test_workers_number_names(cluster, kind, form, tmp_path):
 
 
 def test_names_of_two_kinds_are_refused_by_workers(cluster):
-    pandas = pytest.importorskip("pandas")
     chunks = [pandas.DataFrame({"l": [a], "r": [b]}) for a, b in ((1, 2), ("a", "b"), (None, 1))]
     for at, message in ((1, "all be strings or all integers"), (2, "^chunk 1: edge 0: column 'l'")):
         graph = [dask.delayed(chunks[0]), dask.delayed(chunks[at])]

@@ -13,7 +13,11 @@ from typing import Any
 
 import dask
 import numpy as np
+import pandas
+import pyarrow as pa
 import pytest
+from dask import dataframe
+from pyarrow import parquet
 
 import mstflow
 from covering import covering
@@ -46,14 +50,11 @@ def folder(tmp_path):
     return save(tmp_path / "graph")
 
 
-@pytest.fixture
-def parquet(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
+@pytest.fixture(name="parquet")
+def written_parquet(tmp_path):
     parts = []
     for part, rows in enumerate((slice(0, 11_000), slice(11_000, M))):
-        table = pyarrow.table({"u": U[rows], "v": V[rows], "weight": W[rows]})
+        table = pa.table({"u": U[rows], "v": V[rows], "weight": W[rows]})
         parquet.write_table(table, tmp_path / f"{part}.parquet", row_group_size=4_000)
         parts.append(tmp_path / f"{part}.parquet")
     return parts
@@ -124,7 +125,6 @@ def test_processes(parquet):
 
 
 def test_columns_of_parquet_hold_numbers(parquet):
-    pandas = pytest.importorskip("pandas")
     pandas.DataFrame({"u": U, "v": V, "weight": W.astype(str)}).to_parquet(parquet[1])
     with pytest.raises(FileFormatError, match=r"1.parquet: column 'weight' must hold numbers"):
         mstflow.minimum_spanning_forest(parquet, memory="1GB")
@@ -173,10 +173,8 @@ def test_ids_may_start_anywhere():
 
 
 def test_dask_dataframes_and_names():
-    frames = pytest.importorskip("dask.dataframe")
-    pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"source": U, "target": V, "length": W})
-    frame = frames.from_pandas(table, npartitions=4)
+    frame = dataframe.from_pandas(table, npartitions=4)
     forest = mstflow.minimum_spanning_forest(frame, weight="length", strategy="two-scan")
     assert np.array_equal(forest.edge_ids, EXPECTED)
     parts = [frame.partitions[place] for place in range(4)]
@@ -301,18 +299,17 @@ def test_chunks_of_columns_have_no_names():
 
 
 def test_isolated_vertices_are_kept(tmp_path):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     edge = EdgeList([0], [1], [1.0], num_vertices=10)
     for chunks in ([edge, edge], [dask.delayed(edge)] * 2):
         assert mstflow.minimum_spanning_forest(chunks).num_vertices == 10
     assert mstflow.minimum_spanning_forest([edge, ([3], [12], [1.0])]).num_vertices == 13
     paths = [tmp_path / "stated.parquet", tmp_path / "unstated.parquet"]
-    table = pyarrow.table({"u": [0], "v": [1]}, metadata={"num_vertices": "100"})
+    table = pa.table({"u": [0], "v": [1]}, metadata={"num_vertices": "100"})
     parquet.write_table(table, paths[0])
-    parquet.write_table(pyarrow.table({"u": [0], "v": [2]}), paths[1])
+    parquet.write_table(pa.table({"u": [0], "v": [2]}), paths[1])
     for options in ({}, {"strategy": "fold"}, {"memory": "1GB"}):
         assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 100
-    parquet.write_table(pyarrow.table({"u": [0], "v": [200]}), paths[1])
+    parquet.write_table(pa.table({"u": [0], "v": [200]}), paths[1])
     for options in ({}, {"strategy": "fold"}):
         assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 201
 
@@ -341,7 +338,6 @@ def test_an_iterator_cannot_be_sent_to_processes():
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_checkpoint_belongs_to_its_weights(suffix, tmp_path):
-    pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"u": U, "v": V, "length": W, "width": -W})
     getattr(table, f"to_{suffix[1:]}")(path := tmp_path / f"graph{suffix}", index=False)
     options = {"memory": "1GB", "checkpoint": tmp_path / "kept"}
