@@ -130,17 +130,14 @@ def cluster():
     It does not profile itself: an idle cluster would take a fifth of a processor.
     """
     import dask
-    from distributed import Client, LocalCluster
+
+    from local_clusters import local_workers
 
     quiet = {
         "distributed.worker.profile.enabled": False,
         "distributed.admin.system-monitor.interval": "10s",
     }
-    with (
-        dask.config.set(quiet),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with dask.config.set(quiet), local_workers(2) as client:
         yield client
 
 

@@ -15,6 +15,7 @@ import interpreted_gpu
 import mstflow
 from entry_points import forget_plugins, register
 from graph_strategies import edge_lists, union_of_many
+from local_clusters import workers_with_backends
 from mstflow import EdgeList, primitives
 from mstflow.__main__ import main
 from mstflow.errors import (
@@ -419,17 +420,7 @@ def test_chunks_of_the_host_are_streamed(strategy):
 
 
 def test_workers_with_and_without_a_device():
-    from distributed import Client, Scheduler, SpecCluster, Worker
-
-    workers = {
-        name: {"cls": Worker, "options": {"nthreads": 1, "resources": {name: 1}}}
-        for name in ("cupy", "numpy")
-    }
-    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
-    with (
-        SpecCluster(workers, scheduler) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with workers_with_backends("cupy", "numpy") as client:
         for strategy in ("tree", "two-scan", "iterate"):
             forest = mstflow.minimum_spanning_forest(
                 GRAPH, scheduler=client, strategy=strategy, partitions=6

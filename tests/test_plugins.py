@@ -181,7 +181,7 @@ BROKEN = r"x' of absent 1 cannot be loaded: ModuleNotFoundError: No module named
 
 
 def test_plugins_that_fail_to_load(site, tmp_path, capsys):
-    """They are listed before they are loaded."""
+    """A plugin is listed before it is loaded."""
     targets = {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
     register(site, "absent", "1", targets)
     assert mstflow.algorithms()[-1] == mstflow.backends()[-1] == format_names()[-1] == "x"

@@ -38,7 +38,7 @@ def linkage_by_definition(forest):
     return rows
 
 
-def keep(forest, edges):
+def components_of_edges(forest, edges):
     """Return the components formed by some edges of the forest, by breadth-first search."""
     ends = forest.u[edges], forest.v[edges]
     return components(EdgeList(*ends, num_vertices=forest.num_vertices)).tolist()
@@ -132,7 +132,7 @@ def test_cut_of_any_graph(graph, data):
     labels = forest.cut(k=k)
     assert labels.dtype == np.int64
     assert len(set(labels.tolist())) == k
-    assert labels.tolist() == keep(forest, order[: forest.num_vertices - k])
+    assert labels.tolist() == components_of_edges(forest, order[: forest.num_vertices - k])
 
 
 @given(edge_lists(), st.data())
@@ -145,7 +145,7 @@ def test_cut_at_a_distance_compares_exactly(graph, data):
     kept = [
         edge for edge, weight in enumerate(weights) if weight <= distance
     ]  # Python compares exactly
-    assert forest.cut(distance=distance).tolist() == keep(forest, kept)
+    assert forest.cut(distance=distance).tolist() == components_of_edges(forest, kept)
 
 
 def test_cut_at_a_distance_between_two_floats():
@@ -226,10 +226,10 @@ def test_similarities_of_a_maximum_forest(graph, data):
     weights = forest.weight.tolist()
     similarity = data.draw(st.sampled_from([*weights, 0]) | st.fractions())
     kept = [edge for edge, weight in enumerate(weights) if weight >= similarity]
-    assert forest.cut(similarity=similarity).tolist() == keep(forest, kept)
+    assert forest.cut(similarity=similarity).tolist() == components_of_edges(forest, kept)
     order = sorted(range(len(weights)), key=lambda edge: -weights[edge])  # stable
     k = data.draw(st.integers(forest.num_components, forest.num_vertices))
-    assert forest.cut(k=k).tolist() == keep(forest, order[: forest.num_vertices - k])
+    assert forest.cut(k=k).tolist() == components_of_edges(forest, order[: forest.num_vertices - k])
 
 
 def test_a_maximum_forest_has_no_distances():

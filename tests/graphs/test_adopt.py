@@ -186,7 +186,7 @@ def test_names_of_other_types():
         minimum_spanning_forest(pa.table({"u": dates, "v": dates}), ends=("u", "v"))
 
 
-def test_objects_that_are_refused_with_a_way_out(tmp_path):
+def test_refused_objects_have_advice(tmp_path):
     edges = bag.from_sequence([(0, 1, 5)], npartitions=1)
     array = dask_array.from_array(np.array([[0, 1, 5], [1, 2, 3]]))
     (tmp_path / "g.csv").write_text("u,v\n0,1\n")
@@ -447,7 +447,7 @@ def test_igraph_keeps_names():
     [({"length": 5.0}, True), ({"length": np.float32(5)}, True), ({"cost": 3, "kind": "x"}, True),
      ({"kind": "x"}, False), ({"oneway": True}, False), ({}, False)],
 )  # fmt: skip
-def test_numbers_that_are_not_called_weight_are_refused(library, attributes, numbers):
+def test_numbers_with_other_names_than_weight_are_refused(library, attributes, numbers):
     module = importlib.import_module(library)
     if library == "networkx":
         made = module.Graph()

@@ -1,4 +1,4 @@
-"""The same graph through every door has the same forest, edge id for edge id.
+"""A graph has one forest, edge id for edge id, in each form that is accepted (a door).
 
 `DOORS` is the table of doors: each is a function of a folder that returns what a user would pass,
 alone or with options of `minimum_spanning_forest`. To test another door, add a function.
@@ -630,7 +630,7 @@ def test_lazy_tables_on_threads(name, tmp_path):
     assert np.array_equal(minimum_spanning_forest(graph, **options).edge_ids, FOREST)
 
 
-FEW = [
+ON_WORKERS = [
     "arrays",
     "pandas frame",
     "arrow dataset",
@@ -649,7 +649,7 @@ FEW = [
 ]
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", ON_WORKERS)
 def test_same_forest_on_two_workers(name, tmp_path, cluster):
     graph, options = opened(name, tmp_path)
     forest = minimum_spanning_forest(graph, scheduler=cluster, partitions=3, **options)

@@ -20,16 +20,12 @@ from mstflow.graphs.read import read
 from mstflow.graphs.source import EdgeSource
 from mstflow.graphs.write import write_graph
 from processes import run_python
-from text_readers import read_csv, read_metis, read_mtx
+from text_readers import edges_of, read_csv, read_metis, read_mtx
 
 BLOCK_SIZES = st.sampled_from([1, 16, BLOCK_SIZE])
 IDS = st.integers(0, 9)
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 DECIMALS = st.floats(allow_nan=False)
-
-
-def edges_of(graph):
-    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True))
 
 
 def lists_of_edges(weights, ids=IDS):
@@ -226,7 +222,7 @@ def test_columns_are_measured(dtype):
 
 
 def test_reading_does_not_import_pandas(tmp_path):
-    """It would take longer than a small graph takes to solve."""
+    """Importing pandas takes longer than solving a small graph."""
     graph = EdgeSource.of(EdgeList([0, 1], [1, 2], [1.5, 2]))
     for name in ("a.gr", "a.mtx", "a.csv", "a.parquet", "a.npz"):
         write_graph(tmp_path / name, graph)

@@ -244,7 +244,7 @@ def test_processes_receive_the_planes_of_their_partition():
     assert forest.num_components == 1
 
 
-def test_channels_and_weights_of_ones_own():
+def test_channels_and_functions_of_weights():
     image = np.random.default_rng(5).integers(0, 256, (3, 7, 9), np.uint8)
     expected = abs(image[:, :, 1:].astype(int) - image[:, :, :-1]).sum(axis=0)
     for values, axis in ((image, 0), (np.moveaxis(image, 0, 2), -1)):
@@ -316,7 +316,7 @@ def test_bad_weights(values, weight, message):
 
 
 @pytest.mark.parametrize("axis", [None, -1])
-def test_equal_infinities_differ_by_nothing(axis):
+def test_the_difference_of_equal_infinities_is_zero(axis):
     image = np.array([[np.inf, np.inf], [-np.inf, 2]], np.float32)
     graph = mstflow.grid(image if axis is None else image[..., None], 4, channel_axis=axis)
     assert graph.columns()[2].tolist() == [0, np.inf, np.inf, np.inf]

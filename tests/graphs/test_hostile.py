@@ -333,7 +333,7 @@ def test_an_archive_with_two_arrays_of_one_name(tmp_path):
 @pytest.mark.parametrize("strategy", ["auto", "fold"])
 @pytest.mark.parametrize("name", ["a.npz", "a"])
 def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path, name, strategy):
-    """The error names the file that states it, not its neighbour. A caller's number has no file."""
+    """The error names the file that states the number; a number of the caller has no file."""
     first, second, third = (tmp_path / folder / name for folder in "123")
     for path, count in ((first, 50), (second, 10**15), (third, None)):
         path.parent.mkdir()

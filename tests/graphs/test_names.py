@@ -1,4 +1,4 @@
-"""Vertices known by names: every table and file gives the same numbers, and names come back."""
+"""Vertices with names: all tables and files give the same numbers; results contain the names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All formats and compressions are read correctly with any block size."""
+"""Graph files of each format are read correctly with any block size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graph_files import COMPRESS, save_columns
 from mstflow.errors import FileFormatError, GraphError, GraphWarning, OptionError
 from mstflow.graphs.formats.text.columns import BLOCK_SIZE
 from mstflow.graphs.read import read
-from text_readers import read_gr, read_txt
+from text_readers import edges_of, read_gr, read_txt
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -26,10 +26,6 @@ WEIGHTS = {
     "uint64": st.integers(0, 2**64 - 1),
     "float64": st.floats(allow_nan=False),
 }
-
-
-def edges_of(graph):
-    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True))
 
 
 @st.composite

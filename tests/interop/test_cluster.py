@@ -223,7 +223,7 @@ def test_bad_parameters(estimator, message):
         estimator.fit(X)
 
 
-def test_points_get_a_hint():
+def test_an_array_of_points_has_advice():
     with pytest.raises(GraphError, match=r"found ndarray of shape \(300, 3\).* use mstflow.clus"):
         mstflow.minimum_spanning_forest(X)
 

@@ -27,7 +27,7 @@ def test_tests_of_scipy_pass(monkeypatch):
 
 
 def parts(matrix):
-    """Everything of a CSR matrix, so that equal results are equal entry for entry."""
+    """Return the type, the shape and the arrays of a CSR matrix."""
     arrays = (matrix.data, matrix.indices, matrix.indptr)
     return type(matrix), matrix.shape, [(a.dtype, a.tolist()) for a in arrays]
 

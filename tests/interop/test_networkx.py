@@ -76,7 +76,7 @@ def converted(graph, **options):
 
 
 def orders(graph):
-    """Everything of a graph, with the order in which it stands."""
+    """Return the type, attributes, nodes and edges of a graph, in order."""
     rows = [(u, list(row.items())) for u, row in graph.adjacency()]
     return type(graph), graph.graph, list(graph.nodes(data=True)), rows
 

@@ -1,4 +1,4 @@
-"""Unusual networkx graphs: nodes, keys, weights and dictionaries of any type, and other threads."""
+"""Unusual networkx graphs: nodes, keys, weights and dictionaries of any type."""
 
 from collections import OrderedDict, UserDict, defaultdict
 from decimal import Decimal
@@ -23,7 +23,7 @@ def converted(graph):
 
 
 def listed(result):
-    """Return a result with the order of everything in it."""
+    """Return the type, nodes and edges of a result, in order."""
     if isinstance(result, networkx.Graph):
         neighbors = [(u, list(row.items())) for u, row in result.adjacency()]
         return type(result), list(result.nodes(data=True)), neighbors
@@ -67,7 +67,7 @@ class Integer(Unequal, int):
 
 
 class Alike:
-    """An object whose hash says nothing."""
+    """An object; all have the same hash."""
 
     def __init__(self, number):
         self.number = number

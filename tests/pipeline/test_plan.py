@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
     return save_columns(tmp_path_factory.mktemp("graph"), *columns)
 
 
-def hold(monkeypatch, count):
+def set_held_bytes(monkeypatch, count):
     """Let commands find that this process holds this number of bytes."""
     for module in (command, terminal):
         monkeypatch.setattr(module, "rss_bytes", lambda: count)
@@ -63,7 +63,7 @@ def hold(monkeypatch, count):
 
 @pytest.mark.parametrize(("strategy", "scheduler", "partitions"), CASES)
 def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypatch, capsys):
-    hold(monkeypatch, 0)
+    set_held_bytes(monkeypatch, 0)
     options = ["--strategy", strategy, "--scheduler", scheduler, "--threads", "2"]
     options += [] if partitions is None else ["--partitions", str(partitions)]
 
@@ -96,7 +96,7 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
 
 
 def test_the_memory_of_every_process_counts(folder, monkeypatch, capsys):
-    hold(monkeypatch, 0)
+    set_held_bytes(monkeypatch, 0)
 
     def least(scheduler, threads):
         options = ["--scheduler", scheduler, "--threads", str(threads), "--partitions", "1"]
@@ -123,7 +123,7 @@ def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch
         np.savetxt(path, np.stack(columns, axis=1), "%d")
     else:
         write_graph(path, EdgeSource.of(mstflow.EdgeList(*columns)))
-    hold(monkeypatch, 0)
+    set_held_bytes(monkeypatch, 0)
     assert main(["plan", str(path), "--memory", "10GB", "--json"]) == 0
     least = json.loads(capsys.readouterr().out)["least"]
     assert main(["solve", str(path), "--memory", str(least), "--json"]) == 0
@@ -148,7 +148,7 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
     """The process holds the numbered graph before a solve begins."""
     path, ends = tmp_path / "pairs.csv", ("left", "right")
     path.write_text("left,right,weight\na,b,3\nb,c,1\na,c,2\n")
-    hold(monkeypatch, 10**9)
+    set_held_bytes(monkeypatch, 10**9)
     assert main(["plan", str(path), "--ends", *ends, "--json", "--memory", "10GB"]) == 0
     least = json.loads(capsys.readouterr().out)["least"] - 10**9
     graph = mstflow.read(path, ends=ends)
@@ -162,8 +162,8 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("threads", [None, 3])
-def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
-    hold(monkeypatch, 0)
+def test_threads_count_for_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
+    set_held_bytes(monkeypatch, 0)
     options = ["--scheduler", "tcp://host:8786", "--workers", "2", "--memory", "10GB"]
     options += [] if threads is None else ["--threads", str(threads)]
     assert main(["plan", str(folder), *options, "--json"]) == 0

@@ -97,7 +97,7 @@ def test_recursive_functions_and_cycles():
     assert identify(countdown) == identify(countdown) != identify(other)
 
 
-def test_what_cannot_be_identified_is_refused():
+def test_objects_without_an_identity_are_refused():
     lock = threading.Lock()
     with pytest.raises(OptionError, match=r"cannot identify <unlocked _thread.lock"):
         identify(lambda a, b: lock and a - b)

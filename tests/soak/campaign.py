@@ -108,7 +108,7 @@ class Worker:
         """Whether the case takes too long."""
         return bool(self.job) and time.monotonic() - self.started > self.limit
 
-    def fate(self) -> str:
+    def outcome(self) -> str:
         """Return the outcome of the case; if it hangs, log the stacks of all threads."""
         if self.is_hung:
             os.kill(self.process.pid, signal.SIGUSR1)
@@ -231,7 +231,7 @@ class Campaign:
                 raise EOFError
             events, failure, peak = worker.pipe.recv()
         except (EOFError, OSError):
-            events, failure, peak = {}, _report(*worker.job, worker.fate()), 0
+            events, failure, peak = {}, _report(*worker.job, worker.outcome()), 0
             worker.end()
             following = self._new_worker()
             self.workers[self.workers.index(worker)] = following

@@ -1,4 +1,4 @@
-"""The oracle: Kruskal's algorithm in plain Python, in linear time except for the sort."""
+"""Oracles in plain Python: Kruskal's algorithm, linear except for the sort, and components."""
 
 import math
 from types import SimpleNamespace

@@ -12,7 +12,7 @@ STREAMING = [name for name, each in ANY_GRAPH.items() if each.streams]
 UNBOUNDED = [name for name, each in ANY_GRAPH.items() if not each.is_bounded]
 #: Those that run any algorithm on any scheduler; "sweep" has its own steps, and is one task.
 ANY_ALGORITHM = [name for name in ANY_GRAPH if name != "sweep"]
-#: The same, with a bound on memory.
+#: Those of them that accept a bound on memory.
 BOUNDED = [name for name in ANY_ALGORITHM if name not in UNBOUNDED]
-#: The same, with the number of partitions of a test.
+#: The number of partitions with which tests run each of `ANY_ALGORITHM`.
 PARTITIONS = {name: 1 if name in SINGLE else 3 for name in ANY_ALGORITHM}

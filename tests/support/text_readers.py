@@ -12,6 +12,11 @@ from mstflow.graphs.formats.text.mtx import mtx_blocks
 from mstflow.graphs.formats.text.txt import txt_blocks
 
 
+def edges_of(graph):
+    """Return the edges of a graph as tuples of Python numbers."""
+    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True))
+
+
 def reader(blocks):
     @functools.wraps(blocks)
     def read(path, *args, block_size=columns.BLOCK_SIZE):

@@ -1,4 +1,4 @@
-"""Clusters without a common folder, from no workers, and with workers that are too small."""
+"""Clusters without a shared folder, without workers at first, and with too little memory."""
 
 import os
 import shutil
@@ -13,6 +13,7 @@ from dask import dataframe
 
 import mstflow
 from graph_files import save_columns
+from local_clusters import local_workers
 from mstflow import stage
 from mstflow.errors import FileFormatError, GraphError, OptionError, WorkerError
 from mstflow.graphs.file_checks import FileState, check_state, with_sample
@@ -35,8 +36,6 @@ def isolated(tmp_path_factory):
 
     The worker has a copy of the first folder, and sees the second one empty. It shares the third.
     """
-    from distributed import Client, LocalCluster
-
     base = tmp_path_factory.mktemp("isolated")
     folders = copied, hidden, shared = [base / name for name in ("copied", "hidden", "shared")]
     for folder in folders:
@@ -47,11 +46,8 @@ def isolated(tmp_path_factory):
     space = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
     if shutil.which("unshare") is None or subprocess.run([*space, mounts], check=False).returncode:
         pytest.skip("needs unprivileged mount namespaces")
-    with (
-        LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        worker = f"{sys.executable} -m distributed.cli.dask_worker {cluster.scheduler_address}"
+    with local_workers(0) as client:
+        worker = f"{sys.executable} -m distributed.cli.dask_worker {client.scheduler.address}"
         worker += " --nthreads 1 --no-nanny --no-dashboard"
         process = subprocess.Popen([*space, f"{mounts} && exec {worker}"], cwd=shared)
         try:
@@ -122,13 +118,8 @@ def test_another_file_on_another_host_is_refused(tmp_path, harm):
 
 
 def test_a_plan_waits_for_the_first_worker():
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        cluster.adapt(minimum=0, maximum=2, interval="100ms")
+    with local_workers(0) as client:
+        client.cluster.adapt(minimum=0, maximum=2, interval="100ms")
         forest = mstflow.minimum_spanning_forest(GRAPH, num_vertices=N, scheduler=client)
         assert forest.report.plan.memory is None or forest.partitions >= 1
         assert client.nthreads()
@@ -141,12 +132,9 @@ def die(whole_edges: Edges) -> Edges:
 
 
 def test_arrays_that_a_dead_worker_had_are_lost():
-    from distributed import Client, LocalCluster
-
     dying = mstflow.algorithm("kruskal").insert_before("join_by_weight", die)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
+        local_workers(2) as client,
         pytest.raises(WorkerError, match=r"results were lost: a worker died that had edges of the"),
     ):
         mstflow.minimum_spanning_forest(
@@ -154,7 +142,7 @@ def test_arrays_that_a_dead_worker_had_are_lost():
         )
 
 
-def decided(worker_memory, **options):
+def plan_on_workers(worker_memory, **options):
     graph = GraphFacts(20_000_000, 80_000_000, is_in_memory=True)
     workers = Workers("distributed", 4, 1, True, False, worker_memory)
     candidates = Alternatives(mstflow.algorithm("filter-kruskal"))
@@ -162,8 +150,8 @@ def decided(worker_memory, **options):
 
 
 def test_plans_fit_the_workers():
-    assert decided(10**12).strategy == "tree"
-    changed = decided(3 * 10**9)
+    assert plan_on_workers(10**12).strategy == "tree"
+    changed = plan_on_workers(3 * 10**9)
     assert changed.strategy == "two-scan"
     assert "a task of strategy 'tree' needs 5." in changed.reason
     assert "the smallest worker has 2.4 GB for each of its threads" in changed.reason
@@ -171,8 +159,8 @@ def test_plans_fit_the_workers():
     with pytest.raises(
         WorkerError, match=r"'tree' needs .* GB, but the smallest worker has 800 MB"
     ):
-        decided(10**9, strategy="tree")
-    lowered = decided(3 * 10**9, strategy="two-scan", memory="9GB")
+        plan_on_workers(10**9, strategy="tree")
+    lowered = plan_on_workers(3 * 10**9, strategy="two-scan", memory="9GB")
     assert "memory= is lowered to 2.4 GB" in lowered.reason
     assert lowered.memory <= 2_400_000_000
 

@@ -22,6 +22,7 @@ from distributed import Future
 
 import mstflow
 from graph_files import save_columns
+from local_clusters import workers_with_backends
 from mstflow import Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.pipeline.schedulers.dask_schedulers import Cluster, LocalDask
@@ -220,21 +221,11 @@ def test_inputs_may_be_read_only_memory_maps(tmp_path):
 
 
 def test_workers_may_have_different_backends():
-    from distributed import Client, Scheduler, SpecCluster, Worker
-
-    workers = {
-        name: {"cls": Worker, "options": {"nthreads": 1, "resources": {name: 1}}}
-        for name in ("numba", "numpy")
-    }
-    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
-    given = Backend("numpy", 3)
-    with (
-        SpecCluster(workers, scheduler) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    names, given = ["numba", "numpy"], Backend("numpy", 3)
+    with workers_with_backends(*names) as client:
         found = [
             client.submit(worker_backend, given, workers=[name], pure=False).result()
-            for name in workers
+            for name in names
         ]
         assert found == [Backend("numba", 3), given] != [given, given]
         expected = mstflow.minimum_spanning_forest(GRAPH)

@@ -27,7 +27,7 @@ def test_the_least_memory_is_just_enough(family):
         assert row["least"] <= (1.6 if row["strategy"] == "iterate" else 1.35) * row["peak"], row
 
 
-def test_little_graphs_on_many_threads_need_little(tmp_path):
+def test_small_graphs_on_many_threads_need_little_memory(tmp_path):
     graph = GraphFacts(2, 69, 8)
     workers = Workers("threads", 8, eager=False)
     assert ScanMemory(graph, "two-scan", True, 16, 4, workers, "numpy").least_memory < 10**8

@@ -22,7 +22,7 @@ from oracle import kruskal
 from scanning import run_with_kills, scan
 from strategy_names import BOUNDED
 
-BEYOND = 2**33 + 5
+FIRST_ID = 2**33 + 5
 
 
 def edge_list(ends):
@@ -32,9 +32,9 @@ def edge_list(ends):
 def solve(graph, capacity, *, cuts=(), **options):
     """Scan a graph whose ids begin beyond 32 bits, with any capacity of the partitions."""
     source = EdgeSource.of(graph)
-    source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
+    source = EdgeSource(source.segments, graph.num_vertices, first_id=FIRST_ID).with_sizes()
     found, report = scan(source, cuts, capacity=capacity, **options)
-    return found - BEYOND, report
+    return found - FIRST_ID, report
 
 
 def scanned(report):
@@ -211,7 +211,7 @@ def test_sizes():
     spare=st.integers(0, 10**9),
     is_cluster=st.booleans(),
 )
-def test_held_edges_fit_the_bound(strategy, partitions, split_every, edges, spare, is_cluster):
+def test_capacity_fits_the_bound(strategy, partitions, split_every, edges, spare, is_cluster):
     where = Workers(workers=3, task_threads=2, is_cluster=is_cluster)
     scans = ScanMemory(
         GraphFacts(10**6, edges),

@@ -46,7 +46,7 @@ from mstflow.runtime.sizes import tuned
 from oracle import kruskal
 from scanning import InterruptedOnPurposeError, run_with_kills
 
-BEYOND = 2**33 + 5
+FIRST_ID = 2**33 + 5
 
 
 def sweep(
@@ -54,7 +54,7 @@ def sweep(
 ):
     """Sweep a graph whose ids begin beyond 32 bits; return its edge ids and the report."""
     source = EdgeSource.of(graph)
-    source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
+    source = EdgeSource(source.segments, graph.num_vertices, first_id=FIRST_ID).with_sizes()
     solver = Solver(from_columns(algorithm("kruskal")), Backend(backend, 2), maximum)
     sizes = source.num_vertices, source.num_edges, source.first_id, source.weight_dtype
     with tuned(tile=tile, block_edges=segment):
@@ -70,7 +70,7 @@ def sweep(
             backend=solver.backend,
             checkpoint=record,
         )
-    return host_array(fields["forest"]) - BEYOND, report
+    return host_array(fields["forest"]) - FIRST_ID, report
 
 
 def random_graph(vertices, edges, weights=1000, dtype=np.int64):
@@ -302,7 +302,7 @@ def small_memory(monkeypatch):
 
 
 @pytest.fixture
-def beyond(small_memory, tmp_path, monkeypatch):
+def graph_and_forest(small_memory, tmp_path, monkeypatch):
     """A graph, and its forest, whose ids do not fit in memory."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -313,8 +313,8 @@ def beyond(small_memory, tmp_path, monkeypatch):
     return graph, forest
 
 
-def test_ids_that_exceed_memory_are_in_a_file(beyond):
-    graph, forest = beyond
+def test_ids_that_exceed_memory_are_in_a_file(graph_and_forest):
+    graph, forest = graph_and_forest
     assert is_mapped(forest.edge_ids)
     assert forest.edge_ids.dtype == np.int64
     assert not forest.edge_ids.flags.writeable
@@ -342,8 +342,8 @@ def test_a_file_of_ids_is_removed_with_the_array(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["", ".npz", ".parquet", ".csv", ".gr", ".mtx", ".geojson"])
-def test_a_forest_is_saved_in_blocks(suffix, beyond, tmp_path):
-    graph, forest = beyond
+def test_a_forest_is_saved_in_blocks(suffix, graph_and_forest, tmp_path):
+    graph, forest = graph_and_forest
     places = np.random.default_rng(0).random((300, 2)) if suffix == ".geojson" else None
     whole = mstflow.minimum_spanning_forest(graph)
     for name, saved in (("blocks", forest), ("whole", whole)):
