@@ -325,7 +325,7 @@ def test_invalid_columns(name):
     assert str(device.value) == str(host.value)
 
 
-def test_refused_calls(tmp_path):
+def test_refused_calls():
     device = on_device(GRAPH)
     columns = (device.u, device.v, device.weight)
     for backend in ("numpy", "numba"):

@@ -104,7 +104,7 @@ def test_wrong_forests_are_reported():
         solve.check(Case("solve", 3, 0), given, options, changed(graph=lighter, known=()))
 
 
-def test_a_failure_has_a_command_that_repeats_it(tmp_path, monkeypatch):
+def test_a_failure_has_a_command_that_repeats_it(monkeypatch):
     monkeypatch.setattr(solve, "run", lambda case: case.expect("answer", 41, 42))
     events, failure = campaign.run_case("solve", 3, 17)
     assert (events, failure["what"]) == ({}, "WrongError: answer: expected 42, found 41")

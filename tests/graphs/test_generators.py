@@ -559,7 +559,7 @@ def test_command(capsys, tmp_path, family, name):
 
 
 @pytest.mark.parametrize("loops", [True, False])
-def test_command_with_a_switch(capsys, tmp_path, loops):
+def test_command_with_a_switch(tmp_path, loops):
     options = ["--vertices", "3", "--edges", "90", "--loops" if loops else "--no-loops"]
     assert main(["generate", "random", *options, "-o", f"{tmp_path}/out"]) == 0
     graph = mstflow.read(tmp_path / "out")

@@ -119,7 +119,7 @@ def test_another_file_on_another_host_is_refused(tmp_path, harm):
 
 def test_a_plan_waits_for_the_first_worker():
     with local_workers(0) as client:
-        client.cluster.adapt(minimum=0, maximum=2, interval="100ms")
+        client.cluster.adapt(minimum=0, maximum=2, interval="100ms", wait_count=600)
         forest = mstflow.minimum_spanning_forest(GRAPH, num_vertices=N, scheduler=client)
         assert forest.report.plan.memory is None or forest.partitions >= 1
         assert client.nthreads()
