@@ -13,6 +13,10 @@ from hypothesis import HealthCheck, Phase, settings
 import interpreted_gpu
 import mstflow
 from entry_points import register_checkout
+from graph_files import ROADS
+
+#: The marker of tests that use the interpreter of kernels.
+ON_GPU = "on_gpu(shows): what a run on a GPU would show as well: 'all', 'results' or 'nothing'"
 
 
 def pytest_addoption(parser):
@@ -34,6 +38,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     # A shell without job control starts background jobs with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.addinivalue_line("markers", ON_GPU)
     _use_entry_points_of_checkout(config)
     if config.getoption("--interpret-gpu"):
         _use_fake_driver(config)
@@ -71,6 +76,13 @@ def _use_fake_driver(config):
     config.add_cleanup(folder.cleanup)
     os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder.name))
     interpreted_gpu.install()
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "interpreter" in item.fixturenames and not item.get_closest_marker("on_gpu"):
+            message = f"{item.nodeid} uses the interpreter, so it needs the marker on_gpu"
+            raise pytest.UsageError(message)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -118,21 +130,18 @@ def cluster():
     It does not profile itself: an idle cluster would take a fifth of a processor.
     """
     import dask
-    from distributed import Client, LocalCluster
+
+    from local_clusters import local_workers
 
     quiet = {
         "distributed.worker.profile.enabled": False,
         "distributed.admin.system-monitor.interval": "10s",
     }
-    with (
-        dask.config.set(quiet),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with dask.config.set(quiet), local_workers(2) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def new_york():
     """Read the roads of New York, which the examples include."""
-    return mstflow.read(Path(__file__).parents[1] / "examples" / "data" / "USA-road-d.NY.gr.gz")
+    return mstflow.read(ROADS)

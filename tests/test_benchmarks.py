@@ -1,7 +1,6 @@
 """The benchmarks: their graphs, their measurements, the records, and the check of stale ones."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from benchmarks.device import tables as device_tables
 from benchmarks.papers import authors, helpers, imbalance
 from benchmarks.runner import codes, figures, solve_one, turns
 from mstflow.errors import OptionError
+from processes import run_python
 
 ROOT = Path(__file__).parents[1]
 SMALL = "random:n=300,m=900"
@@ -185,9 +185,8 @@ def test_run(tmp_path, rival):
     }
     external = [f"--external={name}@1.2={command}" for name, command in programs.items()]
     options = ["--graphs", SMALL, "--codes", "mstflow"]
-    command = [sys.executable, "-m", "benchmarks", "run", *options, *external, "--rounds", "2"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = ["-m", "benchmarks", "run", *options, *external, "--rounds", "2"]
+    done = run_python(*command, cwd=ROOT, variables={"TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert f"{SMALL} broken: failed: no such luck" in done.stdout
     assert f"{SMALL} silent: printed 'done', not 'seconds S ...'" in done.stdout
@@ -229,7 +228,6 @@ def test_budget():
 
 def test_on_disk():
     """The processes of a cluster are counted, too."""
-    pytest.importorskip("distributed")
     ways = ["fold", "two-scan,partitions=3,scheduler=distributed"]
     found = [f"mstflow:backend=numpy,strategy={way}" for way in ways]
     fold, cluster = turns.compare([SMALL], found, rounds=1, on_disk=True)["runs"]
@@ -255,7 +253,6 @@ def test_use_by_other_programs(by_others):
 
 
 def test_scipy():
-    pytest.importorskip("scipy")
     # Zeros, ties, loops and parallel edges.
     folder = graphs.ensure("random:n=60,m=400,weights=int:0:3")
     answers = {}
@@ -270,16 +267,8 @@ def test_scipy():
 
 def test_missing_library(tmp_path):
     (tmp_path / "igraph.py").write_text("raise ModuleNotFoundError('x', name='igraph')")
-    command = [sys.executable, "-m", "benchmarks.runner.solve_one", "igraph"]
-    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [*command, graphs.ensure("chain:n=5")],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["-m", "benchmarks.runner.solve_one", "igraph", graphs.ensure("chain:n=5")]
+    done = run_python(*command, path=[tmp_path], cwd=ROOT, check=True)
     assert json.loads(done.stdout) == {"error": "igraph is not installed"}
 
 
@@ -302,7 +291,6 @@ def test_refused(capsys, arguments, complaint):
 
 
 def test_primitives():
-    pytest.importorskip("numba")
     rows = primitives.measure(size=3000, threads=[1], rounds=2)["rows"]
     assert {row["primitive"].partition(",")[0] for row in rows} == set(primitives.overridden())
     assert {len(times) for row in rows for times in row["seconds"].values()} == {2}
@@ -315,7 +303,6 @@ def test_files(tmp_path):
 
 
 def test_helpers():
-    pytest.importorskip("numba")
     graph = "random:n=300,m=40000"  # two threads share this many edges
     result = helpers.measure([graph], threads=[1, 2], rounds=1)
     assert len({(run["edges"], run["checksum"]) for run in result["runs"]}) == 1

@@ -89,6 +89,19 @@ def test_stages_in_the_documentation():
     assert set(listed.split(", ")) == declaring
 
 
+@pytest.mark.parametrize("name", mstflow.strategies())
+def test_strategy_in_the_documentation(name):
+    values = {option: values for option, values, _ in table("README.md", "option")}
+    assert name in re.findall(r"[\w-]+", values["strategy"])
+    assert f'"{name}"' in mstflow.minimum_spanning_forest.__doc__
+    page, listing = (
+        read("docs/strategies.md"),
+        mstflow.strategy(name, "boruvka-edgelist").describe(),
+    )
+    assert f"\n| `{name}` |" in page
+    assert f"```text\n{listing}\n```" in page
+
+
 def test_backends_in_the_documentation():
     assert [name for name, *_ in table("docs/how-to/backend.md", "backend")] == BACKENDS
 

@@ -5,15 +5,17 @@ import sys
 import types
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scanning import scan
 
 import interpreted_gpu
 import mstflow
+from entry_points import forget_plugins, register
 from graph_strategies import edge_lists, union_of_many
+from local_clusters import workers_with_backends
 from mstflow import EdgeList, primitives
 from mstflow.__main__ import main
 from mstflow.errors import (
@@ -32,9 +34,14 @@ from mstflow.runtime.device import device_array
 from mstflow.runtime.sizes import tuned
 from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
+from scanning import scan
+from strategy_names import ANY_ALGORITHM, BOUNDED, PARTITIONS
+
+pytestmark = pytest.mark.on_gpu("all")
+#: Of tests that also count copies.
+results_only = pytest.mark.on_gpu("results")
 
 THROUGH_ALL = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
-STRATEGIES = {"whole": 1, "fold": 1, "tree": 3, "two-scan": 3, "iterate": 3}
 RANDOM = np.random.default_rng(6)
 GRAPH = EdgeList(*RANDOM.integers(0, 200, (2, 3000)), RANDOM.integers(0, 60, 3000).astype("f4"))
 
@@ -63,15 +70,16 @@ def is_on_device(values):
 
 
 def solve(graph, strategy="auto", **options):
-    partitions = STRATEGIES.get(strategy)
+    partitions = PARTITIONS.get(strategy)
     return mstflow.minimum_spanning_forest(
         graph, strategy=strategy, partitions=partitions, **options
     )
 
 
+@results_only
 @given(
     graph=edge_lists(),
-    strategy=st.sampled_from(list(STRATEGIES)),
+    strategy=st.sampled_from(ANY_ALGORITHM),
     name=st.sampled_from([THROUGH_ALL, *mstflow.algorithms()]),
     maximum=st.booleans(),
 )
@@ -79,8 +87,9 @@ def test_equals_oracle(graph, strategy, name, maximum):
     check(graph, strategy, algorithm=name, maximum=maximum)
 
 
+@results_only
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", ANY_ALGORITHM)
 def test_schedulers_equal_oracle(scheduler, strategy, examples):
     check(union_of_many(examples, "f4"), strategy, scheduler=scheduler, threads=2)
 
@@ -180,6 +189,7 @@ def test_results_of_a_graph_on_the_host():
     assert forest.labels.tolist() == components(GRAPH).tolist()
 
 
+@results_only
 @pytest.mark.parametrize("values", [np.arange(9), np.arange(18)[::2], np.broadcast_to(7, 9)])
 @pytest.mark.parametrize("dtype", [None, "f4"])
 def test_large_columns_are_copied_in_chunks(values, dtype):
@@ -222,13 +232,12 @@ def test_copies_to_the_host(tmp_path):
 
 @pytest.mark.parametrize("library", ["scipy", "networkx", "pandas"])
 def test_other_libraries_have_host_arrays(library):
-    pytest.importorskip(library)
     found = getattr(solve(on_device(GRAPH)), f"to_{library}")()
     assert (found.shape[0] if library != "networkx" else len(found)) > 0
 
 
 def test_plots_use_host_arrays():
-    pytest.importorskip("matplotlib").use("agg")
+    matplotlib.use("agg")
     places = RANDOM.random((GRAPH.num_vertices, 2))
     forest = solve(on_device(GRAPH))
     assert forest.plot(places, color=forest.cut(k=3)).collections
@@ -250,7 +259,7 @@ def test_stages_keep_what_they_declare_on_the_device():
             mstflow.testing.check_stage(stage, THROUGH_ALL)
 
 
-def test_columns_are_taken_as_they_lie():
+def test_columns_on_the_device_are_not_copied():
     u, v, w = map(device_array, (GRAPH.u, GRAPH.v, GRAPH.weight))
     # Columns of another library.
     others = [
@@ -316,7 +325,7 @@ def test_invalid_columns(name):
     assert str(device.value) == str(host.value)
 
 
-def test_refused_calls(tmp_path):
+def test_refused_calls():
     device = on_device(GRAPH)
     columns = (device.u, device.v, device.weight)
     for backend in ("numpy", "numba"):
@@ -398,7 +407,7 @@ def test_a_failure_outside_stages_names_its_task(monkeypatch):
         solve(GRAPH, "iterate", backend="cupy", algorithm=pipeline)
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_chunks_of_the_host_are_streamed(strategy):
     half = GRAPH.num_edges // 2
     columns = (GRAPH.u, GRAPH.v, GRAPH.weight)
@@ -411,17 +420,7 @@ def test_chunks_of_the_host_are_streamed(strategy):
 
 
 def test_workers_with_and_without_a_device():
-    from distributed import Client, Scheduler, SpecCluster, Worker
-
-    workers = {
-        name: {"cls": Worker, "options": {"nthreads": 1, "resources": {name: 1}}}
-        for name in ("cupy", "numpy")
-    }
-    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
-    with (
-        SpecCluster(workers, scheduler) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with workers_with_backends("cupy", "numpy") as client:
         for strategy in ("tree", "two-scan", "iterate"):
             forest = mstflow.minimum_spanning_forest(
                 GRAPH, scheduler=client, strategy=strategy, partitions=6
@@ -433,21 +432,13 @@ def test_workers_with_and_without_a_device():
 @pytest.fixture
 def _plugin(tmp_path):
     """Register the array module as a plugin, so that other processes find it."""
-
-    def forget():
-        mstflow.plugins.plugins.cache_clear()
-        mstflow.plugins.registered.cache_clear()
-
-    info = tmp_path / "double-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: double\nVersion: 1\n")
-    point = "[mstflow.backends]\ndouble = interpreted_gpu:InterpretedArrays\n"
-    (info / "entry_points.txt").write_text(point)
+    points = {"mstflow.backends": {"double": "interpreted_gpu:InterpretedArrays"}}
+    register(tmp_path, "double", "1", points)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(tmp_path)
-        forget()
+        forget_plugins()
         yield
-    forget()
+    forget_plugins()
 
 
 @pytest.mark.usefixtures("_plugin")

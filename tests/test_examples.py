@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 import mstflow
 
@@ -31,7 +32,6 @@ def checkout(tmp_path):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, checkout, monkeypatch, capsys):
     """Run the program in this process, which has loaded most libraries already."""
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     monkeypatch.chdir(checkout)
     monkeypatch.syspath_prepend(checkout / "examples")
@@ -60,10 +60,3 @@ def test_code_of_page(page, checkout, monkeypatch):
 def test_public_name_is_in_the_reference(name):
     pages = [page.read_text() for page in ROOT.glob("docs/reference/*.md")]
     assert re.search(rf"^::: mstflow\.{name}\b", "\n".join(pages), re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", mstflow.strategies())
-def test_strategy_is_in_the_documentation(name):
-    """The page of strategies has the current description of each."""
-    described = mstflow.strategy(name, "boruvka-edgelist").describe()
-    assert f"```text\n{described}\n```" in (ROOT / "docs/strategies.md").read_text()

@@ -2,13 +2,14 @@
 
 import ast
 import functools
-import subprocess
 import sys
 import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from processes import run_python
 
 ROOT = Path(__file__).parents[1]
 #: Each folder of the package, and the folders that its modules may import from.
@@ -113,5 +114,4 @@ def test_root_modules_are_not_named_like_the_standard_library():
 def test_import_loads_nothing_heavy():
     program = "import sys; from mstflow import *;"
     program += f"print([name for name in {HEAVY} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "[]\n"
+    assert run_python("-c", program).stdout == "[]\n"

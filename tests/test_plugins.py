@@ -1,9 +1,6 @@
 """Plugins: the example passes the usual checks, and errors name the distribution."""
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -12,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import mstflow
-from entry_points import register
+from entry_points import forget_plugins, register
 from graph_strategies import edge_lists
 from mstflow import plugins
 from mstflow.__main__ import main
 from mstflow.errors import FileFormatError, MemoryBoundError, OptionError
 from mstflow.graphs.formats import format_names
+from processes import run_python
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "mstflow_plugin"
@@ -28,18 +26,13 @@ def register_example(folder):
     register(folder, project["name"], project["version"], project["entry-points"])
 
 
-def clear_caches():
-    plugins.plugins.cache_clear()
-    plugins.registered.cache_clear()
-
-
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A folder on the import path, where tests put distributions and modules."""
     monkeypatch.syspath_prepend(tmp_path)
-    clear_caches()
+    forget_plugins()
     yield tmp_path
-    clear_caches()
+    forget_plugins()
 
 
 @pytest.fixture
@@ -157,10 +150,7 @@ def test_reader_in_blocks_keeps_to_a_bound(readers):
         "import sys; from mstflow.__main__ import main; assert main(sys.argv[1:]) == 0;"
         "print(open('/proc/self/status').read())"  # rusage would also count the memory of pytest
     )
-    command = [sys.executable, "-c", program, "solve", path, "--memory", "360MB"]
-    paths = [str(readers), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = run_python("-c", program, "solve", path, "--memory", "360MB", path=[readers])
     assert done.stderr == ""
     assert "16,000,000" in done.stdout  # edges, 384 MB
     assert int(re.search(r"VmHWM:\s+(\d+)", done.stdout)[1]) < 360e3
@@ -181,42 +171,20 @@ def test_reader_of_whole_files_states_what_it_may_need(readers, name, size, need
 
 def test_example_backend_conforms(tmp_path):
     register_example(tmp_path)
-    paths = [str(tmp_path), str(EXAMPLE / "src"), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    tests = "tests/primitives/test_conformance.py"
-    options = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        "numpy-sorting and scatter_reduce",
-        "--examples",
-        "20",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", tests, *options],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    chosen = ["tests/primitives/test_conformance.py", "-k", "numpy-sorting and scatter_reduce"]
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, "--examples", "20"]
+    done = run_python(*command, path=[tmp_path, EXAMPLE / "src"], cwd=ROOT)
     assert done.returncode == 0, done.stdout
-
-
-def test_plugins_are_loaded_lazily(site):
-    register(
-        site, "absent", "1", {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
-    )
-    assert mstflow.algorithms()[-1] == mstflow.backends()[-1] == format_names()[-1] == "x"
 
 
 BROKEN = r"x' of absent 1 cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"
 
 
 def test_plugins_that_fail_to_load(site, tmp_path, capsys):
-    register(
-        site, "absent", "1", {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
-    )
+    """A plugin is listed before it is loaded."""
+    targets = {group: {"x": "no_such_module:x"} for group in plugins.GROUPS.values()}
+    register(site, "absent", "1", targets)
+    assert mstflow.algorithms()[-1] == mstflow.backends()[-1] == format_names()[-1] == "x"
     (tmp_path / "graph.x").write_text("0 1\n")
     with pytest.raises(OptionError, match="algorithm '" + BROKEN):
         mstflow.algorithm("x")
@@ -256,9 +224,6 @@ def test_name_clashes(site):
 
 def test_name_clashes_on_the_command_line(tmp_path):
     register(tmp_path, "beta", "1", {"mstflow.algorithms": {"kruskal": "math:e"}})
-    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    command = [sys.executable, "-m", "mstflow", "algorithms"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = run_python("-m", "mstflow", "algorithms", path=[tmp_path])
     warning = "warning: algorithm 'kruskal' of beta 1 is ignored: the name is taken by mstflow\n"
     assert (done.returncode, done.stderr) == (0, warning)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -172,7 +173,6 @@ def test_the_forest_of_points_is_like_any_other(tmp_path):
 
 def test_integers_lists_and_tables_are_float64():
     values = [[0, 0], [3, 4], [6, 8]]
-    pandas = pytest.importorskip("pandas")
     for each in (values, np.array(values), np.array(values) > 2, pandas.DataFrame(values)):
         assert solve(mstflow.points(each)).weight.dtype == np.float64
     half = solve(mstflow.points(np.array(values, np.float16)))

@@ -18,6 +18,7 @@ import mstflow
 from mstflow.__main__ import main
 from mstflow.errors import OptionError
 from mstflow.progress import DELAY, delayed, notebook_bar, report_progress, set_listener
+from strategy_names import PARTITIONS
 
 GRAPH = tuple(np.random.default_rng(2).integers(0, 500, (2, 2000)))
 
@@ -46,15 +47,25 @@ def test_every_algorithm_reports_its_stages(algorithm):
     assert [done for _, done, _ in recorder] == sorted(done for _, done, _ in recorder)
 
 
-@pytest.mark.parametrize("strategy", ["whole", "fold", "two-scan", "tree", "iterate"])
+@pytest.mark.parametrize(("strategy", "partitions"), PARTITIONS.items())
 @pytest.mark.parametrize("scheduler", ["inline", "synchronous", "threads"])
-def test_every_strategy_and_scheduler_reports(strategy, scheduler):
+def test_every_strategy_and_scheduler_reports(strategy, partitions, scheduler):
     recorder = Recorder()
-    partitions = 3 if strategy in ("tree", "iterate") else None
     options = {"strategy": strategy, "scheduler": scheduler, "partitions": partitions}
     mstflow.minimum_spanning_forest(GRAPH, progress=recorder, **options)
     recorder.check()
-    assert len(recorder) > 1 or strategy in ("fold", "two-scan")
+    assert len(recorder) > 1 or strategy == "fold"
+
+
+@pytest.mark.parametrize(("scheduler", "total"), [("inline", 2000), ("threads", 11)])
+def test_a_tree_counts_edges_inline_and_tasks_on_a_scheduler(scheduler, total):
+    """The tasks are five scans, two merges and four others."""
+    recorder = Recorder()
+    options = {"strategy": "tree", "scheduler": scheduler, "partitions": 5}
+    mstflow.minimum_spanning_forest(GRAPH, progress=recorder, **options)
+    done = [done for _, done, _ in recorder]
+    assert done == sorted(done)
+    assert recorder[-1][1:] == (total, total)
 
 
 def test_every_command_reports(tmp_path):

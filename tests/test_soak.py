@@ -15,15 +15,12 @@ import numpy as np
 import pytest
 
 import mstflow
+from processes import run_python
 from soak import campaign, graphs, inputs, oracle, solve
 from soak.case import Case, WrongError, check_ending
 
 ROOT = Path(__file__).parents[1]
-COMMAND = [sys.executable, str(ROOT / "tests" / "soak"), "--processes", "1", "--seed", "3"]
-
-
-def campaign_of(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
+COMMAND = [str(ROOT / "tests" / "soak"), "--processes", "1", "--seed", "3"]
 
 
 def test_graphs_and_oracle_share_nothing_with_the_package():
@@ -107,13 +104,12 @@ def test_wrong_forests_are_reported():
         solve.check(Case("solve", 3, 0), given, options, changed(graph=lighter, known=()))
 
 
-def test_a_failure_has_a_command_that_repeats_it(tmp_path, monkeypatch):
+def test_a_failure_has_a_command_that_repeats_it(monkeypatch):
     monkeypatch.setattr(solve, "run", lambda case: case.expect("answer", 41, 42))
     events, failure = campaign.run_case("solve", 3, 17)
     assert (events, failure["what"]) == ({}, "WrongError: answer: expected 42, found 41")
     assert failure["repeat"] == "python tests/soak --kind solve --seed 3 --case 17"
-    command = [sys.executable, *failure["repeat"].split()[1:]]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = run_python(*failure["repeat"].split()[1:], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["solves"] >= 1
 
@@ -140,7 +136,7 @@ def test_allowed_endings_of_a_command(code, message, is_fine):
 def test_a_campaign_continues_where_it_stopped(tmp_path):
     file = tmp_path / "counts.json"
     for total in (2, 4):
-        campaign_of("--kind", "solve", "--cases", 2, "--json", file)
+        run_python(*COMMAND, "--kind", "solve", "--cases", 2, "--json", file)
         counts = json.loads(file.read_text())
         assert counts["cases"] == {"solve": total}
         assert counts["begun"] == {"3": {"solve": total}}
@@ -150,7 +146,8 @@ def test_a_campaign_continues_where_it_stopped(tmp_path):
 def test_a_campaign_that_is_killed_takes_all_its_processes_with_it(tmp_path):
     """This holds even if a process waits for another process that does not answer."""
     environment = {**os.environ, "SOAK_TEST": str(tmp_path), "TMPDIR": str(tmp_path)}
-    running = subprocess.Popen([*COMMAND, "--kind", "malformed"], env=environment)
+    command = [sys.executable, *COMMAND, "--kind", "malformed"]
+    running = subprocess.Popen(command, env=environment)
     wait_until(lambda: any(b"fork()" in command for command in processes_of(tmp_path).values()))
     for pid, command in processes_of(tmp_path).items():
         if b"fork()" in command:
@@ -182,16 +179,16 @@ def test_a_process_that_dies_or_hangs_is_a_failure(monkeypatch):
     kind = campaign.Kind("solve.run", 1, 60)
     monkeypatch.setitem(campaign.KINDS, "solve", kind)
     running = campaign.Campaign(1, 1, 3, {"solve": 1.0}, cases=2)
-    (worker,) = running._workers
+    (worker,) = running.workers
     os.kill(worker.process.pid, signal.SIGSTOP)
-    running._begin(worker)
+    running.begin(worker)
     monkeypatch.setitem(campaign.KINDS, "solve", kind._replace(seconds=0.1))
     time.sleep(0.2)
-    other = running._take(worker)
+    other = running.take(worker)
     monkeypatch.setitem(campaign.KINDS, "solve", kind)
     os.kill(other.process.pid, signal.SIGSEGV)
-    running._begin(other)
-    running._take(other).end()
+    running.begin(other)
+    running.take(other).end()
     counts = running.counts
     what = [failure["what"] for failure in counts.failures]
     assert [text.partition(";")[0] for text in what] == [

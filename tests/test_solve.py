@@ -2,8 +2,6 @@
 
 import io
 import math
-import subprocess
-import sys
 from fractions import Fraction
 
 import dask
@@ -14,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import mstflow
-from graph_strategies import ID_DTYPES, WEIGHT_DTYPES
+from graph_strategies import WEIGHT_DTYPES
 from mstflow import EdgeList, minimum_spanning_forest, primitives
 from mstflow.errors import GraphError, MstflowError, OptionError, OutOfMemoryError
 from mstflow.forest.edges import total
 from mstflow.runtime.sizes import sizes
-from oracle import kruskal
+from processes import run_python
 
 U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])
 
@@ -49,11 +47,6 @@ def test_loaded_files_count_as_a_graph_in_memory(tmp_path):
         assert (forest.strategy, forest.edge_ids[:3].tolist()) == ("tree", [1, 2, 3])
 
 
-def test_maximum_keeps_the_smaller_id_on_ties():
-    assert ids((U, V, W), maximum=True) == [0, 2, 3]
-    assert ids((U, V, np.zeros(4)), maximum=True) == [0, 1, 3]
-
-
 @pytest.mark.parametrize(
     "graph", [([], []), (np.empty(0, "i4"), np.empty(0, "u8"), np.empty(0, "f2"))]
 )
@@ -62,19 +55,6 @@ def test_no_edges(graph):
     assert (empty.num_vertices, empty.num_components, empty.total_weight) == (0, 0, 0)
     alone = minimum_spanning_forest(graph, num_vertices=3)
     assert (alone.num_components, alone.labels.tolist()) == (3, [0, 1, 2])
-
-
-@pytest.mark.parametrize("id_dtype", ID_DTYPES)
-def test_every_dtype(id_dtype):
-    random = np.random.default_rng(1)
-    u, v = random.integers(0, 60, (2, 300)).astype(id_dtype)
-    for weight_dtype in WEIGHT_DTYPES:
-        weight = random.integers(0, 9, 300).astype(weight_dtype)
-        for array in (u, v, weight):
-            array.flags.writeable = False
-        forest = minimum_spanning_forest((u, v, weight))
-        assert forest.edge_ids.tolist() == kruskal(forest.graph).tolist()
-        assert (forest.u.dtype, forest.weight.dtype) == (id_dtype, weight_dtype)
 
 
 def test_layouts_of_arrays():
@@ -89,33 +69,20 @@ def test_layouts_of_arrays():
     [
         (np.array([True, True]), 2),
         (np.array([2**63 - 1] * 2), 2**64 - 2),
-        (np.array([-(2**63)] * 2), -(2**64)),
-        (np.array([2**64 - 1] * 2, dtype=np.uint64), 2**65 - 2),
         (np.array([0.1] * 10), 1.0),
-        (np.array([1e308, 1e308, -1e308]), 1e308),
         (np.array([1e308, 1e308]), math.inf),
-        (np.array([-1e308, -1e308]), -math.inf),
         (np.array([math.inf, 1.0]), math.inf),
         (np.array([-math.inf, 1.0, -math.inf]), -math.inf),
         (np.array([math.inf, -math.inf]), math.nan),
-        (np.array([65504.0, 65504.0], dtype=np.float16), 131008.0),
         (np.array([], dtype=np.float32), 0.0),
     ],
 )
 def test_total_weight(weight, total):
+    """`test_total_weight_is_exact...` below tests finite weights of every dtype."""
     path = np.arange(len(weight))
     found = minimum_spanning_forest((path, path + 1, weight)).total_weight
     assert type(found) is type(total)
     assert found == total or (math.isnan(found) and math.isnan(total))
-
-
-def test_weights_are_compared_exactly():
-    two = np.array([0, 0]), np.array([1, 1])
-    assert ids((*two, np.array([2**53 + 1, 2**53]))) == [1]
-    assert ids((*two, np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64))) == [1]
-    assert ids((*two, np.array([0.0, -0.0]))) == [0]
-    assert ids((*two, np.array([5e-324, 0.0]))) == [1]
-    assert ids((*two, np.array([np.inf, np.inf]))) == [0]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +104,7 @@ def test_weights_are_compared_exactly():
         ((U, V, np.ma.array(W, mask=[1, 0, 0, 0])), {}, "weight must not be a masked array"),
         (([0, 1], [1, 2], [2**53 + 1, 0.5]), {}, "edge 0: weight is 9007199254740993, which is"),
         (([[0], [1, 2]], [1, 2]), {}, "u is not an array"),
-        (EdgeList(U, V), {"num_vertices": 0}, "edge 0: joins 0 and 1, but there are 0 vertices"),
+        (EdgeList(U, V), {"num_vertices": 0}, "edge 0: joins 0 and 1, but there are 0 vertices$"),
         (EdgeList(U, V), {"num_vertices": 4.0}, "num_vertices must be"),
         ((U, V, W), {"num_vertices": 2**64}, "num_vertices must be"),
         ((U,), {}, "expected a graph: "),
@@ -201,8 +168,7 @@ def test_names_of_the_package_are_imported_lazily():
     with pytest.raises(AttributeError, match="module 'mstflow' has no attribute 'forrest'"):
         mstflow.forrest  # noqa: B018
     program = "import sys, mstflow; print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "False\n"
+    assert run_python("-c", program).stdout == "False\n"
 
 
 def test_unreachable_scheduler():
@@ -211,54 +177,6 @@ def test_unreachable_scheduler():
     quick = dask.config.set({"distributed.comm.timeouts.connect": "200ms"})
     with quick, pytest.raises(OptionError, match="no scheduler answers at tcp://"):
         minimum_spanning_forest((U, V, W), scheduler="tcp://127.0.0.1:9")
-
-
-def test_listings():
-    assert "filter-boruvka" in mstflow.algorithms()
-    assert mstflow.backends()[0] == "numpy"
-
-
-@pytest.mark.parametrize("strategy", ["whole", "tree", "iterate"])
-@pytest.mark.parametrize("scheduler", ["inline", "threads"])
-def test_progress_runs_to_the_end(strategy, scheduler):
-    random = np.random.default_rng(2)
-    graph = tuple(random.integers(0, 500, (2, 2000)))
-    seen = []
-    minimum_spanning_forest(
-        graph,
-        strategy=strategy,
-        scheduler=scheduler,
-        partitions=None if strategy == "whole" else 5,
-        progress=lambda step, done, total: seen.append((step, done, total)),
-    )
-    done = [entry[1] for entry in seen]
-    assert done == sorted(done)
-    assert done[0] >= 0
-    assert done[-1] == seen[-1][2]
-    if (
-        strategy == "tree"
-    ):  # inline counts edges; threads counts tasks: 5 leaves, 2 merges, 4 others
-        assert done[-1] == (11 if scheduler == "threads" else 2000)
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    sorted({*mstflow.algorithms()} - {"kruskal", "kruskal-helpers", "prim"}),
-)
-def test_report_of_rounds(algorithm):
-    random = np.random.default_rng(3)
-    pipeline = mstflow.algorithm(algorithm)
-    few = {name: 0 for name in ("small",) if name in pipeline.values}
-    pipeline = pipeline.given(**few)  # otherwise such a small graph takes no round
-    report = minimum_spanning_forest(
-        tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
-    ).report
-    first = report.rounds[1]
-    assert (first.number, first.vertices) == (1, 99)
-    vertices = [row.vertices for row in report.rounds[1:]]
-    assert vertices == sorted(vertices, reverse=True)
-    assert all(row.bytes > 0 and min(row.seconds.values()) >= 0 for row in report.rounds)
-    assert "order_weights" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -287,9 +205,7 @@ with tuned(kernels_loaded_from=400_000, calls=0):
 array_module("numba")
 print(*(resolve_backend("auto", size) for size in (29_999, 30_000)))
 """
-    printed = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
+    printed = run_python("-c", code, check=True).stdout
     assert printed.split() == ["numpy", "numpy", "numpy", "numba", "numpy", "numba"]
 
 
@@ -309,7 +225,7 @@ def test_repr_of_a_forest():
         (io.StringIO("0 1 2"), "expected a graph: .*; found StringIO"),
     ],
 )
-def test_slips(graph, message):
+def test_messages_say_what_to_do(graph, message):
     with pytest.raises(ValueError, match=message):
         minimum_spanning_forest(graph)
 

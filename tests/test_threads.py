@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mstflow
-from graph_strategies import WEIGHT_DTYPES, union_of_many
+from graph_strategies import FAMILY_SIZES, WEIGHT_DTYPES, union_of_many
 from mstflow.graphs.generate.families import FAMILIES
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.runtime.sizes import tuned
@@ -22,21 +22,6 @@ PIPELINES = [
 THREADS = {1: PIPELINES, 2: PIPELINES, 3: PIPELINES, 8: PIPELINES, 64: PIPELINES[:1]}
 
 
-OPTIONS = {
-    "random": {"vertices": 300, "edges": 2000},
-    "rmat": {"scale": 8},
-    "grid": {"rows": 20, "columns": 20},
-    "caveman": {"cliques": 20, "size": 7},
-    "connected-caveman": {"cliques": 20, "size": 7},
-    "circulant": {"vertices": 300, "degree": 4},
-    "hypercube": {"dimension": 8},
-    "chain": {"vertices": 400},
-    "star": {"vertices": 400},
-    "complete": {"vertices": 40},
-    "ssca2": {"scale": 8},
-}
-
-
 def graphs():
     """Yield unions of graphs with weights of each dtype, and each family with and without ties."""
     for dtype in WEIGHT_DTYPES:
@@ -44,7 +29,7 @@ def graphs():
         yield (drawn.u, drawn.v, drawn.weight), drawn.num_vertices
     for family, make in FAMILIES.items():
         for weights in ("int:1:9", "float64"):
-            made = make(**OPTIONS[family], weights=weights)
+            made = make(**FAMILY_SIZES[family], weights=weights)
             yield made.edges(0, made.num_edges), made.num_vertices
 
 

@@ -2,10 +2,12 @@
 
 import json
 
+import matplotlib
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from command_errors import error_of
 from mstflow.__main__ import main
 
 OPTIONS = ["--ends", "left", "right", "--weight", "score", "--similarity", "--at", "0.5", "0.8"]
@@ -41,7 +43,7 @@ def test_table_and_counts(capsys, bound):
 
 @pytest.mark.parametrize("bound", [[], ["--memory", "4GB"]])
 def test_numbered_pairs_and_a_picture(capsys, folder, bound):
-    pytest.importorskip("matplotlib").use("Agg")
+    matplotlib.use("Agg")
     parquet.write_table(pa.table({"u": [0, 1], "v": [1, 3], "weight": [2, 3]}), "graph.parquet")
     options = ["--at", "2", "2.5", "3", "-o", "out.csv", "--plot", "out.svg", *bound]
     assert main(["clusters", "graph.parquet", *options]) == 0
@@ -65,10 +67,8 @@ def test_numbered_pairs_and_a_picture(capsys, folder, bound):
     ],
 )
 def test_bad_options(capsys, folder, options, message):
-    before = sorted(folder.iterdir())
-    assert main(["clusters", "first.parquet", "second.csv", *OPTIONS, *options]) == 2
-    assert message in capsys.readouterr().err
-    assert sorted(folder.iterdir()) == before
+    command = ["clusters", "first.parquet", "second.csv", *OPTIONS, *options]
+    assert message in error_of(capsys, folder, command)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,8 @@ def test_bad_options(capsys, folder, options, message):
         (["1", "b.csv"], "expected a number, found 'b.csv'; write the inputs before --at"),
     ],
 )
-def test_bad_thresholds_are_refused_before_the_inputs_are_read(capsys, thresholds, message):
-    assert main(["clusters", "missing.csv", "--at", *thresholds]) == 2
-    assert message in capsys.readouterr().err
+def test_bad_thresholds_are_refused_before_the_inputs_are_read(capsys, folder, thresholds, message):
+    assert message in error_of(capsys, folder, ["clusters", "missing.csv", "--at", *thresholds])
 
 
 def test_quiet(capsys):

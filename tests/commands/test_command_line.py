@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import mstflow
+from command_errors import error_of
+from graph_files import ROADS
 from mstflow.__main__ import main
 from mstflow.commands import SUMMARIES, arguments
 from mstflow.commands.shared.terminal import within
@@ -21,8 +23,8 @@ from mstflow.errors import MemoryBoundError
 from mstflow.graphs import formats
 from mstflow.plugins import registered
 from mstflow.primitives import known_backends
+from processes import run_python
 
-ROADS = Path(__file__).parents[2] / "examples" / "data" / "USA-road-d.NY.gr.gz"
 KEYS = ["vertices", "edges", "components", "forest_edges", "total_weight", "algorithm"]
 KEYS += ["backend", "scheduler", "strategy", "partitions", "seconds", "peak_rss_bytes"]
 
@@ -138,13 +140,6 @@ def test_info_of_a_graph(capsys, tmp_path):
     }
 
 
-def test_info_of_a_streamed_graph(capsys, tmp_path):
-    path = str(tmp_path / "random")
-    assert main(["generate", "random", "--vertices", "9", "--edges", "30", "-o", path]) == 0
-    assert main(["info", path]) == 0
-    assert "edges         30, of which" in capsys.readouterr().out
-
-
 def test_info_of_an_empty_graph(capsys, tmp_path):
     (tmp_path / "none.gr").write_text("p sp 0 0\n")
     assert main(["info", str(tmp_path / "none.gr"), "--json"]) == 0
@@ -229,15 +224,8 @@ def test_summary(capsys, graph, tmp_path):
 )
 def test_bad_input_prints_one_line(capsys, graph, tmp_path, arguments, message):
     (tmp_path / "bad.txt").write_text("0 1 3\nx 2 1\n")
-    before = sorted(tmp_path.rglob("*"))
-    code = main([part.format(graph=graph, folder=tmp_path) for part in arguments])
-    out, err = capsys.readouterr()
-    assert code == 2
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert message in err
-    assert sorted(tmp_path.rglob("*")) == before
+    words = [word.format(graph=graph, folder=tmp_path) for word in arguments]
+    assert message in error_of(capsys, tmp_path, words)
 
 
 def test_memory_that_the_process_holds_counts(graph):
@@ -270,21 +258,13 @@ def test_listings(capsys):
 
 
 def test_as_a_process(graph, tmp_path):
-    installed, module = (
-        [Path(sys.executable).with_name("mstflow")],
-        [sys.executable, "-m", "mstflow"],
-    )
-
-    def run(command, *arguments):
-        command = [*command, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-
-    for command in (installed, module):
-        assert run(command, "--version").stdout == f"mstflow {mstflow.__version__}\n"
+    installed, module = [Path(sys.executable).with_name("mstflow")], ["-m", "mstflow"]
+    for program in (installed, module):
+        assert run_python(*program, "--version").stdout == f"mstflow {mstflow.__version__}\n"
     options = ["--scheduler", "processes", "--partitions", "2", "--json"]
-    done = run(installed, "solve", graph, *options)
+    done = run_python(*installed, "solve", graph, *options)
     assert json.loads(done.stdout)["total_weight"] == 8, done.stderr
-    failed = run(module, "solve", "nothing.gr")
+    failed = run_python(*module, "solve", "nothing.gr", cwd=tmp_path)
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr == "error: nothing.gr: No such file or directory\n"
 
@@ -323,11 +303,6 @@ def test_plan(capsys, tmp_path):
     few = (str(tmp_path / "some.csv"), "--weight", "cost")
     assert plan(*few)["strategy"] == "whole"
     assert plan(*few, "--strategy", "fold")["scans"] == 1
-    folder = str(tmp_path / "graph")
-    assert main(["generate", "random", "--vertices", "1000", "--edges", "5000", "-o", folder]) == 0
-    capsys.readouterr()
-    assert main(["plan", folder]) == 0
-    assert "1,000 vertices, 5,000 edges" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -390,7 +365,6 @@ def test_help_lists_all_names(capsys):
 def test_help_loads_no_numpy():
     program = "import sys; from mstflow.__main__ import main; main(sys.argv[1:])"
     for command in SUMMARIES:
-        call = [sys.executable, "-X", "importtime", "-c", program, command, "--help"]
-        loaded = subprocess.run(call, capture_output=True, text=True)
+        loaded = run_python("-X", "importtime", "-c", program, command, "--help")
         assert loaded.returncode == 0
         assert (" numpy\n" in loaded.stderr) == (command in ("generate", "completion"))

@@ -9,22 +9,14 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 
+from graph_files import ROADS, save_columns
 from mstflow.__main__ import main
+from processes import run_python
 
-ROADS = Path(__file__).parents[2] / "examples" / "data" / "USA-road-d.NY.gr.gz"
-UNUSABLE = "error: cannot load a library"
-
-
-def start(arguments, *, modules=None, **options):
-    """Run `mstflow` in a process; `modules` is a folder of modules that replace installed ones."""
-    paths = [str(modules or ""), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    command = [sys.executable, "-m", "mstflow", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, **options)
+COMMAND = "-m", "mstflow"
 
 
 @pytest.mark.parametrize(
@@ -85,42 +77,37 @@ def test_signals_leave_no_files(tmp_path, name):
 )
 def test_errors_while_libraries_are_loaded(tmp_path, line, code, message):
     (tmp_path / "numpy.py").write_text(f"import os, signal, time, warnings\n{line}\n")
-    done = start(["info"], modules=tmp_path)
+    done = run_python(*COMMAND, "info", path=[tmp_path])  # which replaces NumPy
     assert (done.returncode, done.stdout, done.stderr) == (code, "", message)
 
 
 def test_the_least_memory_of_a_plan_suffices():
     """Both commands open the file before they measure the memory of the process."""
-    planned = start(["plan", str(ROADS), "--memory", "9GB", "--json"])
+    planned = run_python(*COMMAND, "plan", ROADS, "--memory", "9GB", "--json")
     least = json.loads(planned.stdout)["least"]
-    done = start(["solve", str(ROADS), "--memory", str(int(1.05 * least))])
+    done = run_python(*COMMAND, "solve", ROADS, "--memory", int(1.05 * least))
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_workers_do_not_log_errors(tmp_path):
-    graph = tmp_path / "graph"
-    graph.mkdir()
-    np.save(graph / "u.npy", [0, 1])
-    np.save(graph / "v.npy", [1, -1])
-    (graph / "n.txt").write_text("2\n")  # so that only a worker reads the edges
+    """A stated number of vertices lets only a worker read the edges."""
+    graph = save_columns(tmp_path / "graph", [0, 1], [1, -1], n=2)
     options = ["--scheduler", "processes", "--strategy", "tree", "--partitions", "1"]
-    done = start(["solve", str(graph), *options])
+    done = run_python(*COMMAND, "solve", graph, *options)
     message = f"error: {graph}: edge 1: v is -1; vertex ids must not be negative (on worker tcp://"
     assert done.stderr.startswith(message)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize("name", ["forest", "forest.npz", "forest.csv"])
-def test_full_disk_names_file_and_bytes(tmp_path, name):
+def test_full_disk_names_file_and_bytes(tmp_path):
+    """`test_a_full_disk_names_the_file_and_the_bytes` in tests/graphs tests each format."""
     (tmp_path / "path.txt").write_text("".join(f"{i} {i + 1} 1\n" for i in range(20_000)))
-    done = start(
-        ["solve", str(tmp_path / "path.txt"), "-o", str(tmp_path / name)],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
-    )
+    command = [*COMMAND, "solve", tmp_path / "path.txt", "-o", tmp_path / "forest"]
+    limits = resource.RLIMIT_FSIZE, (50_000, 50_000)
+    done = run_python(*command, preexec_fn=lambda: resource.setrlimit(*limits))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"error: {tmp_path / name}: ")
-    assert "requested and" not in done.stderr
-    assert " bytes\n" in done.stderr
+    assert done.stderr.startswith(f"error: {tmp_path / 'forest'}: ")
+    assert done.stderr.endswith(" bytes\n")
     assert [path.name for path in tmp_path.iterdir()] == ["path.txt"]
 
 

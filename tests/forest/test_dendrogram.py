@@ -14,19 +14,13 @@ from scipy.spatial.distance import pdist, squareform
 from graph_strategies import WEIGHT_DTYPES, edge_lists
 from mstflow import EdgeList, backends, minimum_spanning_forest
 from mstflow.errors import GraphError, OptionError
-from oracle import Sets, components
+from oracle import Sets, components, numbered_by_first
 
 
 def complete_graph(points):
     """Return the graph of all pairs, in the order of SciPy's condensed distances."""
     u, v = np.triu_indices(len(points), 1)
     return EdgeList(u, v, pdist(points), num_vertices=len(points))
-
-
-def numbered_by_first(labels):
-    """Renumber clusters in the order of their first members."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]
 
 
 def linkage_by_definition(forest):
@@ -44,7 +38,7 @@ def linkage_by_definition(forest):
     return rows
 
 
-def keep(forest, edges):
+def components_of_edges(forest, edges):
     """Return the components formed by some edges of the forest, by breadth-first search."""
     ends = forest.u[edges], forest.v[edges]
     return components(EdgeList(*ends, num_vertices=forest.num_vertices)).tolist()
@@ -117,12 +111,6 @@ def test_connected_graphs_against_scipy(graph, maximum, threshold):
         assert np.array_equal(hierarchy.cophenet(ours), heights)
 
 
-def test_scipy_accepts_the_linkage():
-    points = np.random.default_rng(7).normal(size=(30, 2))
-    table = minimum_spanning_forest(complete_graph(points)).linkage()
-    assert sorted(hierarchy.dendrogram(table, no_plot=True)["leaves"]) == list(range(30))
-
-
 @given(edge_lists())
 def test_linkage_of_any_graph(graph):
     forest = minimum_spanning_forest(graph)
@@ -144,7 +132,7 @@ def test_cut_of_any_graph(graph, data):
     labels = forest.cut(k=k)
     assert labels.dtype == np.int64
     assert len(set(labels.tolist())) == k
-    assert labels.tolist() == keep(forest, order[: forest.num_vertices - k])
+    assert labels.tolist() == components_of_edges(forest, order[: forest.num_vertices - k])
 
 
 @given(edge_lists(), st.data())
@@ -157,7 +145,7 @@ def test_cut_at_a_distance_compares_exactly(graph, data):
     kept = [
         edge for edge, weight in enumerate(weights) if weight <= distance
     ]  # Python compares exactly
-    assert forest.cut(distance=distance).tolist() == keep(forest, kept)
+    assert forest.cut(distance=distance).tolist() == components_of_edges(forest, kept)
 
 
 def test_cut_at_a_distance_between_two_floats():
@@ -174,12 +162,6 @@ def test_infinite_distances_and_all_dtypes(dtype):
     assert forest.cut(distance=np.float32(0.5)).tolist() == [0, 0, 1]
     assert forest.cut(distance=fractions.Fraction(1, 2)).tolist() == [0, 0, 1]
     assert forest.linkage().tolist() == [[0, 1, 0, 2], [2, 3, 1, 3]]
-
-
-def test_cut_removes_larger_edge_ids_of_equal_weights_first():
-    forest = minimum_spanning_forest(([0, 1, 2], [1, 2, 3], [7, 7, 7]))
-    assert forest.cut(k=2).tolist() == [0, 0, 0, 1]
-    assert forest.cut(k=3).tolist() == [0, 0, 1, 2]
 
 
 def test_weights_beyond_float64_are_ordered_exactly_and_rounded_at_the_end():
@@ -244,10 +226,10 @@ def test_similarities_of_a_maximum_forest(graph, data):
     weights = forest.weight.tolist()
     similarity = data.draw(st.sampled_from([*weights, 0]) | st.fractions())
     kept = [edge for edge, weight in enumerate(weights) if weight >= similarity]
-    assert forest.cut(similarity=similarity).tolist() == keep(forest, kept)
+    assert forest.cut(similarity=similarity).tolist() == components_of_edges(forest, kept)
     order = sorted(range(len(weights)), key=lambda edge: -weights[edge])  # stable
     k = data.draw(st.integers(forest.num_components, forest.num_vertices))
-    assert forest.cut(k=k).tolist() == keep(forest, order[: forest.num_vertices - k])
+    assert forest.cut(k=k).tolist() == components_of_edges(forest, order[: forest.num_vertices - k])
 
 
 def test_a_maximum_forest_has_no_distances():
@@ -265,8 +247,8 @@ def test_hierarchy_by_definition(backend, graph, maximum):
     """Merge clusters edge by edge, and compare parents, sizes and bottlenecks."""
     forest = minimum_spanning_forest(graph, maximum=maximum, backend=backend)
     tree, n = forest.dendrogram(), forest.num_vertices
-    sign = -1 if maximum else 1
-    order = sorted(range(len(forest.edge_ids)), key=lambda edge: sign * int_or_float(forest, edge))
+    weights, sign = forest.weight.tolist(), -1 if maximum else 1
+    order = sorted(range(len(weights)), key=lambda edge: sign * weights[edge])
     assert tree.edge_ids.tolist() == forest.edge_ids[order].tolist()
     assert tree.weight.tolist() == forest.weight[order].tolist()
     parent, members = list(range(n + len(order))), {vertex: [vertex] for vertex in range(n)}
@@ -287,11 +269,6 @@ def test_hierarchy_by_definition(backend, graph, maximum):
     assert (edge_id.tolist(), edge_id.dtype) == (expected, np.int64)
     assert weight.dtype == graph.weight.dtype
     assert weight.tolist() == [graph.weight[i].item() if i >= 0 else 0 for i in expected]
-
-
-def int_or_float(forest, edge):
-    """Return a weight as a Python number, which compares exactly."""
-    return forest.weight[edge].item()
 
 
 def test_cophenetic_distances_of_one_vertex_and_of_two_components():

@@ -2,16 +2,16 @@
 
 import sys
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot
+from matplotlib.colors import LogNorm, to_rgba
 
 import mstflow
 from mstflow.errors import OptionError
 
-matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
-from matplotlib.colors import LogNorm, to_rgba  # noqa: E402
 
 # Two trees and an isolated vertex.
 FOREST = mstflow.minimum_spanning_forest(
@@ -22,9 +22,9 @@ PLACES = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [3, 0], [4, 0], [4, 2], [9, 9
 
 @pytest.fixture(autouse=True)
 def axes():
-    _, axes = plt.subplots()
+    _, axes = pyplot.subplots()
     yield axes
-    plt.close("all")
+    pyplot.close("all")
 
 
 def segments(collection):
@@ -58,7 +58,7 @@ def test_each_component_has_its_own_color(axes):
 
 
 def test_weights_are_colored_exactly(axes):
-    _, other = plt.subplots()
+    _, other = pyplot.subplots()
     assert FOREST.plot(PLACES, color="weight", cmap="magma", norm=LogNorm(), ax=axes) is axes
     assert not other.collections
     (lines,) = axes.collections
@@ -168,7 +168,7 @@ def test_report_without_edges(graph):
 
 def test_report_on_given_axes():
     report = mstflow.minimum_spanning_forest(([0, 1], [1, 2]), partitions=2).report
-    _, ax = plt.subplots(2)
+    _, ax = pyplot.subplots(2)
     rounds, stages = report.plot(ax)
     assert (rounds, stages) == tuple(ax)
     assert [line.get_ydata().tolist() for line in rounds.lines] == [[3], [2]]

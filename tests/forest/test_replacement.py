@@ -9,15 +9,7 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, backends, minimum_spanning_forest
 from mstflow.errors import GraphError
 from oracle import components
-
-#: Options that stream the graph, in one or several partitions and scans.
-STREAMED = [
-    {"strategy": "whole"},
-    {"strategy": "fold"},
-    {"strategy": "tree", "partitions": 3},
-    {"strategy": "two-scan", "partitions": 2},
-    {"strategy": "iterate", "partitions": 3},
-]
+from strategy_names import ANY_ALGORITHM, PARTITIONS
 
 
 def replacements_by_definition(forest):
@@ -43,8 +35,9 @@ def test_replacements_by_definition(backend, graph, maximum):
     assert found.tolist() == replacements_by_definition(forest)
 
 
-@given(graph=edge_lists(), options=st.sampled_from(STREAMED))
-def test_streamed_graphs_have_the_same_replacements(graph, options):
+@given(graph=edge_lists(), strategy=st.sampled_from(ANY_ALGORITHM))
+def test_streamed_graphs_have_the_same_replacements(graph, strategy):
+    options = {"strategy": strategy, "partitions": PARTITIONS[strategy]}
     forest = minimum_spanning_forest(graph)
     streamed = minimum_spanning_forest(graph, progress=False, **options)
     expected = forest.replacement_edges().tolist()
@@ -53,28 +46,18 @@ def test_streamed_graphs_have_the_same_replacements(graph, options):
 
 
 @pytest.mark.parametrize("backend", backends())
-def test_many_edges_are_filtered(backend, monkeypatch):
+def test_many_edges_are_filtered(backend):
     """Edges beyond the first pass, which joins nearly all vertices, replace few others."""
     draw = np.random.default_rng(3)
-    graph = EdgeList(*draw.integers(0, 3_000, (2, 90_000)), draw.random(90_000))
+    graph = (*draw.integers(0, 3_000, (2, 90_000)), draw.random(90_000))
     forest = minimum_spanning_forest(graph, backend=backend)
     found = forest.replacement_edges()
     assert found.tolist() == forest.replacement_edges(strategy="fold").tolist()
     for place in draw.integers(0, len(found), 40):
-        without = np.delete(np.arange(graph.num_edges), forest.edge_ids[place])
-        other = minimum_spanning_forest(tuple(column[without] for column in graph_columns(graph)))
+        without = np.delete(np.arange(90_000), forest.edge_ids[place])
+        other = minimum_spanning_forest(tuple(column[without] for column in graph))
         (new,) = np.setdiff1d(without[other.edge_ids], forest.edge_ids)
         assert new == found[place]
-
-
-def graph_columns(graph):
-    return graph.u, graph.v, graph.weight
-
-
-def test_a_bridge_has_no_replacement():
-    forest = minimum_spanning_forest(([0, 1, 2, 2], [1, 2, 0, 3], [1, 2, 3, 4]))
-    assert forest.edge_ids.tolist() == [0, 1, 3]
-    assert forest.replacement_edges().tolist() == [2, 2, -1]
 
 
 def test_ends_of_two_dtypes():
@@ -83,11 +66,7 @@ def test_ends_of_two_dtypes():
 
 
 def test_a_graph_that_can_be_read_once_has_no_replacements():
-    chunks = iter([([0, 1, 0], [1, 2, 2], [1, 2, 3])])
-    forest = minimum_spanning_forest(map(as_arrays, chunks), num_vertices=3)
+    chunk = tuple(np.array([[0, 1, 0], [1, 2, 2], [1, 2, 3]]))
+    forest = minimum_spanning_forest(iter([chunk]), num_vertices=3)
     with pytest.raises(GraphError, match="could be read only once; pass one that can be read"):
         forest.replacement_edges()
-
-
-def as_arrays(chunk):
-    return tuple(map(np.array, chunk))

@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from scanning import scan
 
 import mstflow
 from mstflow.graphs.generate.families import rmat
@@ -12,6 +11,9 @@ from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.runtime.device import device_array
 from mstflow.runtime.sizes import tuned
+from scanning import scan
+
+pytestmark = pytest.mark.on_gpu("nothing")
 
 #: Edges of a block in these tests.
 BLOCK = 256

@@ -1,8 +1,6 @@
 """The run on a device, rehearsed: `python -m benchmarks device` with interpreted kernels."""
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,18 +9,19 @@ import pytest
 from benchmarks import records, tables
 from benchmarks.device import checks
 from benchmarks.device import tables as device_tables
+from processes import run_python
 
 ROOT = Path(__file__).parents[2]
 #: Steps that run a program of NVIDIA's.
 NEEDS = {**dict.fromkeys(checks.TOOLS, "compute-sanitizer"), "kernels": "ncu"}
 
 
+@pytest.mark.on_gpu("all")
 @pytest.mark.usefixtures("interpreter")
 def test_whole_run(tmp_path):
-    command = [sys.executable, "-m", "benchmarks", "device", "--tiny", "--interpret-gpu"]
-    command += ["--threads", "1", "2", "--seconds", "900", "--out", str(tmp_path)]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = ["-m", "benchmarks", "device", "--tiny", "--interpret-gpu"]
+    command += ["--threads", "1", "2", "--seconds", "900", "--out", tmp_path]
+    done = run_python(*command, cwd=ROOT, variables={"TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     record = records.read(tmp_path / "device.json")
     steps = record["result"]["steps"]

@@ -5,6 +5,8 @@ import pytest
 
 from interpreted_gpu import KERNEL_SOURCES, compile_ptx
 
+pytestmark = pytest.mark.on_gpu("nothing")
+
 SEEDS = range(60)
 SOURCE = """
 #include "common.cuh"

@@ -22,6 +22,8 @@ from mstflow.runtime.sizes import tuned
 from plant_faults import planted
 from primitive_cases import CASES, Draws, compare
 
+pytestmark = pytest.mark.on_gpu("results")
+
 RACE, OUTSIDE, UNINITIALISED = "race", "outside all arrays", "uninitialised memory"
 DIVERGENT, DIFFERS = "divergent vote", "the result differs"
 WIDTH, UNORDERED = "another width", "no order between|uninitialised memory"

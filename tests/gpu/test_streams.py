@@ -10,9 +10,10 @@ import mstflow
 from mstflow.runtime.sizes import tuned
 from mstflow.testing import EVERY_STAGE
 from oracle import kruskal
+from strategy_names import BOUNDED, PARTITIONS, STREAMING
 
-STRATEGIES = {"whole": 1, "fold": 1, "tree": 3, "two-scan": 3, "iterate": 3}
-SCANS = "fold", "tree", "two-scan", "iterate"
+pytestmark = pytest.mark.on_gpu("results")
+
 THROUGH_ALL = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
 
 
@@ -51,13 +52,13 @@ def test_every_pipeline(interpreter, xp, place, name, examples):
     Each graph, on the host or on the device, is solved as a whole and in one of the other ways.
     """
     for seed in range(max(2, examples // 10)):
-        for strategy in ("whole", SCANS[(place + seed) % len(SCANS)]):
+        for strategy in ("whole", BOUNDED[(place + seed) % len(BOUNDED)]):
             check_pipeline(interpreter, xp, name, strategy, seed)
             interpreter.check()
 
 
 def check_pipeline(interpreter, xp, name, strategy, seed):
-    graph, options = random_graph(seed), {"strategy": strategy, "partitions": STRATEGIES[strategy]}
+    graph, options = random_graph(seed), {"strategy": strategy, "partitions": PARTITIONS[strategy]}
     interpreter.start(seed)
     copied = xp.asarray if seed % 2 else np.asarray
     columns = tuple(map(copied, (graph.u, graph.v, graph.weight)))
@@ -68,13 +69,14 @@ def check_pipeline(interpreter, xp, name, strategy, seed):
 
 def test_streamed_graphs(interpreter):
     """Streams come from a fixed set: one for each thread that scans."""
+    scans = [name for name in BOUNDED if name in STREAMING]
     interpreter.counts()
     for seed in range(67):
         graph = random_graph(seed)
         interpreter.start(seed)
-        strategy = ["fold", "tree", "two-scan"][seed % 3]
+        strategy = scans[seed % len(scans)]
         forest = mstflow.minimum_spanning_forest(
-            graph, backend="cupy", strategy=strategy, partitions=STRATEGIES[strategy], threads=2
+            graph, backend="cupy", strategy=strategy, partitions=PARTITIONS[strategy], threads=2
         )
         assert forest.edge_ids.tolist() == kruskal(graph).tolist()
         interpreter.check()
@@ -115,7 +117,10 @@ def test_pools(interpreter, xp):
 
 # The fake driver itself.
 
+of_the_driver = pytest.mark.on_gpu("nothing")
 
+
+@of_the_driver
 def test_work_is_late(interpreter, xp):
     """Without an order, a copy to pinned memory may find the old or the new value."""
     import cupyx
@@ -131,6 +136,7 @@ def test_work_is_late(interpreter, xp):
     assert seen == {0, 7}
 
 
+@of_the_driver
 def test_events_order_streams(interpreter, xp):
     first, second = (xp.cuda.Stream(non_blocking=True) for _ in range(2))
     for seed in range(20):
@@ -144,6 +150,7 @@ def test_events_order_streams(interpreter, xp):
         interpreter.check()
 
 
+@of_the_driver
 @pytest.mark.parametrize("is_read", [False, True])
 def test_streams_without_an_order_are_found(interpreter, xp, is_read):
     for seed in range(20):
@@ -155,6 +162,7 @@ def test_streams_without_an_order_are_found(interpreter, xp, is_read):
         assert re.search("no order between|uninitialised", interpreter.finding())
 
 
+@of_the_driver
 def test_freed_memory_is_found_on_another_stream(interpreter, xp):
     """CuPy's pool reuses memory in the order of one stream; no other stream may still read it."""
     for seed in range(20):
@@ -170,6 +178,7 @@ def test_freed_memory_is_found_on_another_stream(interpreter, xp):
         assert "no order between" in interpreter.finding()
 
 
+@of_the_driver
 def test_counts(interpreter, xp):
     interpreter.counts()
     array = xp.asarray(np.arange(100))
@@ -184,6 +193,7 @@ def test_counts(interpreter, xp):
     assert found.instructions > 100
 
 
+@of_the_driver
 def test_allocations_fail_on_demand(interpreter, xp):
     with interpreter.memory(10**6):
         free, total = xp.cuda.runtime.memGetInfo()

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import decimal
-import subprocess
-import sys
+import importlib
 import uuid
+from pathlib import Path
 
+import dask
+import igraph
+import networkx
 import numpy as np
+import pandas
+import polars
+import pyarrow as pa
 import pytest
+from dask import array as dask_array
+from dask import bag, dataframe
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import mstflow
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import GraphError, OptionError
 from mstflow.graphs.open import edge_list
+from processes import run_python
 
 SPARSE_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 
@@ -34,7 +44,6 @@ def names_of(graph):
 
 @given(edge_lists(weight_dtypes=SPARSE_DTYPES), st.sampled_from(["array", "matrix"]))
 def test_scipy_coo(graph, kind):
-    sparse = pytest.importorskip("scipy.sparse")
     shape = (graph.num_vertices, graph.num_vertices)
     if not graph.num_vertices:
         return
@@ -48,7 +57,6 @@ def test_scipy_coo(graph, kind):
 @pytest.mark.parametrize("form", ["csr", "csc"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 def test_scipy_compressed_keeps_stored_entries(form, kind):
-    sparse = pytest.importorskip("scipy.sparse")
     # Row (or column) 0: places 2, 1, 1, not sorted, one twice, one a zero; row 1: its loop.
     data, index, start = np.array([0.0, 5.0, -1.0, 7.0]), [2, 1, 1, 1], [0, 3, 4, 4]
     matrix = getattr(sparse, f"{form}_{kind}")((data, index, start), shape=(3, 3))
@@ -60,7 +68,6 @@ def test_scipy_compressed_keeps_stored_entries(form, kind):
 
 
 def test_scipy_forms_without_an_order():
-    sparse = pytest.importorskip("scipy.sparse")
     for form in ("dok", "lil", "dia", "bsr"):
         with pytest.raises(
             GraphError, match=rf"expected a COO, CSR or CSC matrix, found {form}; pass its"
@@ -76,7 +83,6 @@ def test_scipy_forms_without_an_order():
 
 @given(edge_lists(), st.sampled_from(["MultiGraph", "MultiDiGraph"]))
 def test_networkx_multigraphs(graph, kind):
-    networkx = pytest.importorskip("networkx")
     nodes = [f"vertex {i}" for i in reversed(range(graph.num_vertices))]
     made = getattr(networkx, kind)()
     made.add_nodes_from(nodes)
@@ -92,7 +98,6 @@ def test_networkx_multigraphs(graph, kind):
 
 
 def test_networkx_graphs():
-    networkx = pytest.importorskip("networkx")
     made = networkx.DiGraph()
     made.add_nodes_from("dcba")
     made.add_edge("a", "b", weight=2.5)
@@ -115,7 +120,6 @@ def test_networkx_graphs():
 
 @given(edge_lists(), st.booleans())
 def test_igraph(graph, directed):
-    igraph = pytest.importorskip("igraph")
     ends = list(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
     made = igraph.Graph(n=graph.num_vertices, edges=ends, directed=directed)
     assert edge_list(made).weight.tolist() == [1] * graph.num_edges
@@ -134,7 +138,7 @@ def test_igraph(graph, directed):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @given(graph=edge_lists())
 def test_tables(library, graph):
-    package = pytest.importorskip(library)
+    package = importlib.import_module(library)
     make = package.table if library == "pyarrow" else package.DataFrame
     found = edge_list(make(names_of(graph)), graph.num_vertices)
     same(found, graph)
@@ -144,56 +148,53 @@ def test_tables(library, graph):
 
 
 def test_dask_data_frames_without_weights():
-    pandas, dataframe = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame({"u": [0, 1], "v": [1, 2], "length": [3.0, 1.0]})
     with pytest.raises(GraphError, match="no column 'weight' for the weights; found u, v, length"):
         minimum_spanning_forest(dataframe.from_pandas(frame, npartitions=2))
 
 
 def test_decimals_are_exact():
-    arrow = pytest.importorskip("pyarrow")
     largest = decimal.Decimal(2**63 - 1)
 
     def table(*weights):
-        column = arrow.array(list(map(decimal.Decimal, weights)), arrow.decimal128(25, 2))
+        column = pa.array(list(map(decimal.Decimal, weights)), pa.decimal128(25, 2))
         return {"u": [0, 1], "v": [1, 2], "weight": column}
 
-    found = edge_list(arrow.table(table("-3.00", largest)))
+    found = edge_list(pa.table(table("-3.00", largest)))
     assert (found.weight.dtype, found.weight.tolist()) == (np.int64, [-3, 2**63 - 1])
     for weights in (("0.90", 1), (largest + 1, 1)):
         with pytest.raises(
             GraphError, match=r"'weight' is decimal128\(25, 2\) .* cast it to double"
         ):
-            edge_list(arrow.table(table(*weights)))
+            edge_list(pa.table(table(*weights)))
 
 
 def test_names_of_other_types():
-    arrow = pytest.importorskip("pyarrow")
     ids = [uuid.UUID(int=number) for number in (7, 2**127 + 11, 3)]
-    if hasattr(arrow, "uuid"):
-        column = arrow.array([each.bytes for each in ids], arrow.uuid())
-        table = arrow.table({"u": column, "v": column}).slice(1)  # with an offset
+    if hasattr(pa, "uuid"):
+        column = pa.array([each.bytes for each in ids], pa.uuid())
+        table = pa.table({"u": column, "v": column}).slice(1)  # with an offset
         forest = minimum_spanning_forest(table, ends=("u", "v"))
         assert list(forest.names) == list(map(str, ids[1:]))
         assert not len(minimum_spanning_forest(table.slice(9), ends=("u", "v")).names)
-    strings = arrow.array(["b", "a", "b"])
-    for column in (strings.dictionary_encode(), strings.cast(arrow.string_view())):
-        forest = minimum_spanning_forest(arrow.table({"u": column, "v": column}), ends=("u", "v"))
+    strings = pa.array(["b", "a", "b"])
+    for column in (strings.dictionary_encode(), strings.cast(pa.string_view())):
+        forest = minimum_spanning_forest(pa.table({"u": column, "v": column}), ends=("u", "v"))
         assert list(forest.names) == ["b", "a"]
-    dates = arrow.array([1, 2], arrow.date32())
+    dates = pa.array([1, 2], pa.date32())
     with pytest.raises(GraphError, match=r"not date32.*; cast it to strings"):
-        minimum_spanning_forest(arrow.table({"u": dates, "v": dates}), ends=("u", "v"))
+        minimum_spanning_forest(pa.table({"u": dates, "v": dates}), ends=("u", "v"))
 
 
-def test_objects_that_are_refused_with_a_way_out(tmp_path):
-    bag = pytest.importorskip("dask.bag").from_sequence([(0, 1, 5)], npartitions=1)
-    array = pytest.importorskip("dask.array").from_array(np.array([[0, 1, 5], [1, 2, 3]]))
+def test_refused_objects_have_advice(tmp_path):
+    edges = bag.from_sequence([(0, 1, 5)], npartitions=1)
+    array = dask_array.from_array(np.array([[0, 1, 5], [1, 2, 3]]))
     (tmp_path / "g.csv").write_text("u,v\n0,1\n")
     with open(tmp_path / "g.csv") as file:
         for graph, message in (
             (file, "an open file; pass its path or URL"),
-            (bag, r"if its items are edges, pass bag\.map_partitions"),
-            (bag.to_delayed(), r"found a list of edges; make it tuple\(zip"),
+            (edges, r"if its items are edges, pass bag\.map_partitions"),
+            (edges.to_delayed(), r"found a list of edges; make it tuple\(zip"),
             (array[array[:, 0] >= 0], r"call compute_chunk_sizes\(\) first"),
             (np.ones((5, 3)), r"If its columns are u, v and weight, pass \(a\[:, 0\]"),
         ):
@@ -202,21 +203,20 @@ def test_objects_that_are_refused_with_a_way_out(tmp_path):
 
 
 def test_any_arrow_table():
-    pyarrow = pytest.importorskip("pyarrow")
     graph = EdgeList([0, 1, 2, 0], [1, 2, 0, 3], [3.0, 1.0, 2.0, 5.0])
-    table = pyarrow.table(names_of(graph))
+    table = pa.table(names_of(graph))
 
-    class Exported:
+    class ArrowStream:
         def __arrow_c_stream__(self, requested_schema=None):
             return table.__arrow_c_stream__(requested_schema)
 
-    same(edge_list(Exported()), graph)
+    same(edge_list(ArrowStream()), graph)
     assert minimum_spanning_forest(table.to_reader(1)).edge_ids.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_columns_of_tables(library):
-    package = pytest.importorskip(library)
+    package = importlib.import_module(library)
     make = package.table if library == "pyarrow" else package.DataFrame
     columns = {"name": ["a", "b"], "target": [1, 2], "source": [0, 1], "length": [0.5, 1.5]}
     found = edge_list(make(columns), weight="length")
@@ -263,18 +263,14 @@ def test_columns_of_any_array_library(protocol):
     assert found.weight.dtype == np.float32
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask.array"])
 def test_tuple_of_columns_of_a_library(library):
-    columns = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3, 1, 2, 5])
-    if library == "pandas":
-        given = map(pytest.importorskip("pandas").Series, columns)
-    elif library == "polars":
-        given = map(pytest.importorskip("polars").Series, columns)
-    elif library == "pyarrow":
-        arrow = pytest.importorskip("pyarrow")
-        given = (arrow.chunked_array([column]) for column in columns)
-    else:
-        given = map(pytest.importorskip("dask.array").from_array, columns)
+    columns = np.array([[0, 1, 2, 0], [1, 2, 0, 3], [3, 1, 2, 5]])
+    module, make = (
+        importlib.import_module(library),
+        {"pyarrow": "array", "dask.array": "from_array"},
+    )
+    given = map(getattr(module, make.get(library, "Series")), columns)
     assert minimum_spanning_forest(tuple(given)).edge_ids.tolist() == [1, 2, 3]
 
 
@@ -299,17 +295,40 @@ def test_lists_of_numbers_are_not_rounded(weights, expected):
 def test_list_of_edges_is_refused(count):
     with pytest.raises(GraphError, match="pass tuple"):
         minimum_spanning_forest([(0, 1, 3)] * count)
+    with pytest.raises(GraphError, match="found a list of edges"):
+        minimum_spanning_forest([[0, 1, 5], [1, 2, 1], [2, 0, 9], [0, 2, 1]])
+
+
+@pytest.mark.parametrize("items", [[[0, 1, 5], [1, 2, 1], [2, 0, 9]], [[0, 1], [1, 2]]])
+def test_list_that_may_be_columns_or_edges(items):
+    with pytest.raises(GraphError, match=r"may be columns or edges: pass columns as a tuple, \(u"):
+        minimum_spanning_forest(items)
+    assert len(minimum_spanning_forest(tuple(zip(*items, strict=True))).edge_ids) == 2
+
+
+@pytest.mark.parametrize(
+    "ends", [np.array([[0, 1, 2, 0], [1, 2, 0, 2]]), [[0, 1, 2, 0], [1, 2, 0, 2]]]
+)
+def test_list_of_columns(ends):
+    assert minimum_spanning_forest(list(ends)).edge_ids.tolist() == [0, 1]
+
+
+COLUMNS = np.array([0, 1]), np.array([1, 2])
+
+
+@pytest.mark.parametrize("items", [["a.csv", COLUMNS], [COLUMNS, Path("a.csv")], ["a.csv", None]])
+def test_list_of_paths_and_other_objects(items):
+    with pytest.raises(GraphError, match="expected a list of paths only"):
+        minimum_spanning_forest(items)
 
 
 def test_table_with_invalid_metadata():
-    arrow = pytest.importorskip("pyarrow")
-    table = arrow.table({"u": [0], "v": [1]}).replace_schema_metadata({"num_vertices": "many"})
+    table = pa.table({"u": [0], "v": [1]}).replace_schema_metadata({"num_vertices": "many"})
     with pytest.raises(GraphError, match="metadata 'num_vertices' must be a number, not b'many'"):
         minimum_spanning_forest(table)
 
 
 def test_inconsistent_matrix():
-    sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.csr_array(([1.0], [1], [0, 1, 1]), shape=(2, 2))
     matrix.indices[0] = 7
     with pytest.raises(GraphError):
@@ -321,15 +340,12 @@ def test_inconsistent_matrix():
 
 
 def test_missing_value_is_named():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"u": pandas.array([0, 1, None], "Int64"), "v": [1, 2, 2]})
     with pytest.raises(GraphError, match="edge 2: column 'u' has no value"):
         minimum_spanning_forest(frame)
 
 
 def test_classes_and_columns_are_not_tables():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    dask_array = pytest.importorskip("dask.array")
     with pytest.raises(GraphError, match="expected a graph: an EdgeList, a tuple"):
         minimum_spanning_forest(pandas.DataFrame)
     with pytest.raises(GraphError, match=r"vertex ids are float64; pass \(a\[:, 0\]"):
@@ -364,6 +380,7 @@ def test_column_on_an_unknown_device():
 
 def test_no_library_is_imported():
     libraries = ["scipy", "networkx", "igraph", "pandas", "polars", "pyarrow"]
+    libraries += ["cupy", "cuda.core", "cuda.bindings"]
     program = (
         "import sys, mstflow\n"
         "class Graph: pass\n"
@@ -373,42 +390,30 @@ def test_no_library_is_imported():
         "except mstflow.errors.GraphError as error: print(error)\n"
         f"print([name for name in {libraries} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    first, second = done.stdout.splitlines()
+    first, second = run_python("-c", program).stdout.splitlines()
     assert first.endswith("any library that supports Arrow; found Graph")
     assert second == "[]"
 
 
-def nodes_of(kind):
-    """Return a graph of a library, and its nodes in order."""
-    nodes = {
-        "integers": [11, 12, 13],
-        "strings": ["x", "y", "z"],
-        "tuples": [(0, 0), (0, 1), (1, 0)],
-        "mixed": [1, "b", 2.5],
-    }[kind]
-    return nodes, [
-        (nodes[0], nodes[1], 50.0),
-        (nodes[1], nodes[2], 10.0),
-        (nodes[0], nodes[2], 5.0),
-    ]
-
-
-@pytest.mark.parametrize("kind", ["integers", "strings", "tuples", "mixed"])
-def test_nodes_come_back(kind, tmp_path):
-    networkx = pytest.importorskip("networkx")
-    nodes, edges = nodes_of(kind)
+@pytest.mark.parametrize(
+    "nodes", [[11, 12, 13], ["x", "y", "z"], [(0, 0), (0, 1), (1, 0)], [1, "b", 2.5]], ids=repr
+)
+def test_results_have_the_nodes_of_networkx(nodes, tmp_path):
+    first, second, third = nodes
     made = networkx.Graph()
-    made.add_weighted_edges_from(edges)
+    made.add_weighted_edges_from(
+        [(first, second, 50.0), (second, third, 10.0), (first, third, 5.0)]
+    )
     forest = minimum_spanning_forest(made)
-    kept = [(nodes[0], nodes[2]), (nodes[1], nodes[2])]
+    kept = [(first, third), (second, third)]
     assert list(forest.names) == nodes
     assert forest.names.numbers(nodes[::-1]).tolist() == [2, 1, 0]
     assert set(map(frozenset, forest.to_networkx().edges)) == set(map(frozenset, kept))
     assert forest.to_igraph().vs["name"] == nodes
     frame = forest.to_pandas()
     assert list(zip(frame["u"], frame["v"], strict=True)) == kept
-    shown = kept if kind in ("integers", "strings") else [tuple(map(str, pair)) for pair in kept]
+    has_one_kind = nodes in ([11, 12, 13], ["x", "y", "z"])
+    shown = kept if has_one_kind else [tuple(map(str, pair)) for pair in kept]
     table = forest.to_arrow()
     assert list(zip(table["u"].to_pylist(), table["v"].to_pylist(), strict=True)) == shown
     for name in ("forest.csv", "forest.parquet"):
@@ -420,7 +425,6 @@ def test_nodes_come_back(kind, tmp_path):
 
 
 def test_nodes_that_are_numbers_of_vertices_are_not_names():
-    networkx = pytest.importorskip("networkx")
     assert edge_list(networkx.path_graph(5)).names is None
     assert list(edge_list(networkx.path_graph([1, 0, 2])).names) == [1, 0, 2]
     made = networkx.Graph([(1, "1")])
@@ -431,7 +435,6 @@ def test_nodes_that_are_numbers_of_vertices_are_not_names():
 
 
 def test_igraph_keeps_names():
-    igraph = pytest.importorskip("igraph")
     made = igraph.Graph.TupleList([("A", "B", 5.0), ("B", "C", 1.0)], weights=True)
     assert list(minimum_spanning_forest(made).names) == ["A", "B", "C"]
     made.vs["name"] = ["A", "B", "B"]
@@ -444,8 +447,8 @@ def test_igraph_keeps_names():
     [({"length": 5.0}, True), ({"length": np.float32(5)}, True), ({"cost": 3, "kind": "x"}, True),
      ({"kind": "x"}, False), ({"oneway": True}, False), ({}, False)],
 )  # fmt: skip
-def test_numbers_that_are_not_called_weight_are_refused(library, attributes, numbers):
-    module = pytest.importorskip(library)
+def test_numbers_with_other_names_than_weight_are_refused(library, attributes, numbers):
+    module = importlib.import_module(library)
     if library == "networkx":
         made = module.Graph()
         made.add_edge(0, 1, **attributes)
@@ -463,7 +466,6 @@ def test_numbers_that_are_not_called_weight_are_refused(library, attributes, num
 
 
 def test_columns_of_numbers_by_name_and_position():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"km": [5, 3], "from": [0, 1], "to": [1, 2]})
     for columns, weight in (
         (("from", "to", "km"), "weight"),
@@ -489,7 +491,6 @@ def test_columns_of_numbers_by_name_and_position():
 
 
 def test_tables_numbered_from_one():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"u": [1, 2], "v": [2, 3], "weight": [5, 3]})
     with pytest.warns(mstflow.errors.GraphWarning, match="vertex ids start at 1.*first_id=1"):
         assert minimum_spanning_forest(frame).num_vertices == 4
@@ -501,7 +502,6 @@ def test_tables_numbered_from_one():
 
 @pytest.mark.parametrize("kind", ["list", "generator", "dask"])
 def test_chunks_numbered_from_one(kind):
-    dask = pytest.importorskip("dask")
     chunks = [tuple(map(np.array, ([x, x], [x + 1, x + 2], [5, x]))) for x in (1, 2)]
 
     def solve(first_id):
@@ -519,8 +519,8 @@ def test_chunks_numbered_from_one(kind):
         solve(2)
 
 
-def test_sparse_ids_warn(monkeypatch):
-    monkeypatch.setattr("mstflow.graphs.source._MANY_VERTICES", 1000)
-    with pytest.warns(mstflow.errors.GraphWarning, match="edge 0: vertex id 5000: 5,001 vertices"):
-        minimum_spanning_forest(([0, 5000], [5000, 1]))
-    minimum_spanning_forest(([0, 5000], [5000, 1]), num_vertices=6000)
+def test_sparse_ids_warn():
+    graph, large = ([0, 10**7], [10**7, 1]), "edge 0: vertex id 10000000: 10,000,001 vertices"
+    with pytest.warns(mstflow.errors.GraphWarning, match=large):
+        minimum_spanning_forest(graph)
+    minimum_spanning_forest(graph, num_vertices=10**7 + 1)

@@ -1,4 +1,4 @@
-"""The same graph through every door has the same forest, edge id for edge id.
+"""A graph has one forest, edge id for edge id, in each form that is accepted (a door).
 
 `DOORS` is the table of doors: each is a function of a folder that returns what a user would pass,
 alone or with options of `minimum_spanning_forest`. To test another door, add a function.
@@ -17,11 +17,19 @@ import threading
 import warnings
 from pathlib import Path
 
+import duckdb
 import fsspec
+import igraph
+import networkx
 import numpy as np
+import pandas
+import polars
 import pyarrow as pa
 import pytest
+from dask import array as dask_array
+from dask import bag, dataframe
 from pyarrow import dataset, feather, parquet
+from scipy import sparse
 
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.graphs.source import EdgeSource
@@ -99,7 +107,6 @@ def generator_of_chunks(_):
 
 @door
 def scipy_coo(_):
-    sparse = pytest.importorskip("scipy.sparse")
     return sparse.coo_array((W, (U, V)), shape=(N, N))
 
 
@@ -110,7 +117,7 @@ def scipy_csr(_):
 
 @door
 def networkx_graph(_):
-    graph = pytest.importorskip("networkx").Graph()
+    graph = networkx.Graph()
     graph.add_nodes_from(range(N))
     graph.add_weighted_edges_from(EDGES)
     return graph
@@ -118,7 +125,6 @@ def networkx_graph(_):
 
 @door
 def igraph_graph(_):
-    igraph = pytest.importorskip("igraph")
     return igraph.Graph(N, zip(U.tolist(), V.tolist(), strict=True), edge_attrs={"weight": W})
 
 
@@ -133,35 +139,32 @@ def xarray_dataset(_):
 
 @door
 def pandas_frame(_):
-    return pytest.importorskip("pandas").DataFrame(COLUMNS)
+    return pandas.DataFrame(COLUMNS)
 
 
 @door
 def pandas_nullable(_):
-    pandas = pytest.importorskip("pandas")
     kinds = {"u": "Int32", "v": "category", "weight": "UInt16"}
     return pandas.DataFrame(COLUMNS).astype(kinds)
 
 
 @door
 def pandas_categories(_):
-    pandas = pytest.importorskip("pandas")
     return pandas.DataFrame(NAMED.to_pydict()).astype({"u": "category", "v": "category"}), ENDS
 
 
 @door
 def polars_frame(_):
-    return pytest.importorskip("polars").DataFrame(COLUMNS)
+    return polars.DataFrame(COLUMNS)
 
 
 @door
 def polars_lazy(_):
-    return pytest.importorskip("polars").DataFrame(COLUMNS).lazy().filter(True)
+    return polars.DataFrame(COLUMNS).lazy().filter(True)
 
 
 @door
 def polars_categories(_):
-    polars = pytest.importorskip("polars")
     frame = polars.from_arrow(NAMED)
     names = polars.Enum([f"n{x}" for x in range(N)])
     return frame.cast({"u": polars.Categorical, "v": names}), ENDS
@@ -218,7 +221,7 @@ def arrow_parquet_file(folder):
 
 @door
 def duckdb_relation(_):
-    return pytest.importorskip("duckdb").from_arrow(TABLE).filter("weight >= 0")
+    return duckdb.from_arrow(TABLE).filter("weight >= 0")
 
 
 @door
@@ -237,20 +240,17 @@ def ibis_table(_):
 
 @door
 def dask_frame(_):
-    frame = pytest.importorskip("dask.dataframe")
-    return frame.from_pandas(pandas_frame(_), npartitions=3)
+    return dataframe.from_pandas(pandas_frame(_), npartitions=3)
 
 
 @door
 def dask_arrays(_):
-    array = pytest.importorskip("dask.array")
-    return tuple(array.from_array(column, chunks=700) for column in (U, V, W))
+    return tuple(dask_array.from_array(column, chunks=700) for column in (U, V, W))
 
 
 @door
 def dask_matrix(_):
-    array = pytest.importorskip("dask.array")
-    return array.from_array(np.stack([U, V, W], axis=1), chunks=(700, 3))
+    return dask_array.from_array(np.stack([U, V, W], axis=1), chunks=(700, 3))
 
 
 @door
@@ -262,8 +262,8 @@ def dask_delayed(_):
 
 @door
 def dask_bag(_):
-    bag = pytest.importorskip("dask.bag").from_sequence(EDGES, npartitions=3)
-    return bag.map_partitions(lambda edges: tuple(zip(*edges, strict=True))).to_delayed()
+    edges = bag.from_sequence(EDGES, npartitions=3)
+    return edges.map_partitions(lambda edges: tuple(zip(*edges, strict=True))).to_delayed()
 
 
 # Files.
@@ -355,7 +355,6 @@ def arrow_stream(folder):
 
 @door
 def arrow_categories(folder):
-    polars = pytest.importorskip("polars")
     polars_categories(folder)[0].write_ipc(folder / "g.ipc")
     assert polars.read_ipc(folder / "g.ipc").dtypes[0] == polars.Categorical
     return folder / "g.ipc", ENDS
@@ -403,7 +402,6 @@ def hive_folder(folder):
 
 @door
 def duckdb_folder(folder):
-    duckdb = pytest.importorskip("duckdb")
     relation = duckdb.from_arrow(TABLE.append_column("part", pa.array(np.arange(M) // 500)))
     relation.write_parquet(str(folder / "g"), partition_by=["part"])
     return folder / "g"
@@ -509,7 +507,6 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
 
 
 def web(folder, make):
-    pytest.importorskip("aiohttp")
     path = make(folder)
     return f"{server(path.parent)}/{path.name}"
 
@@ -633,7 +630,7 @@ def test_lazy_tables_on_threads(name, tmp_path):
     assert np.array_equal(minimum_spanning_forest(graph, **options).edge_ids, FOREST)
 
 
-FEW = [
+ON_WORKERS = [
     "arrays",
     "pandas frame",
     "arrow dataset",
@@ -652,7 +649,7 @@ FEW = [
 ]
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", ON_WORKERS)
 def test_same_forest_on_two_workers(name, tmp_path, cluster):
     graph, options = opened(name, tmp_path)
     forest = minimum_spanning_forest(graph, scheduler=cluster, partitions=3, **options)

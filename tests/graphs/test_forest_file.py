@@ -1,4 +1,4 @@
-"""The identity of a graph depends on its edges only, not on how it is stored."""
+"""A forest file identifies its graph by the edges, however the graph is stored."""
 
 import json
 

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mstflow
+from command_errors import error_of
+from graph_strategies import FAMILY_SIZES
 from mstflow.__main__ import main
-from mstflow.errors import MstflowError, OptionError
+from mstflow.errors import OptionError
 from mstflow.graphs.formats import OUTPUTS
 from mstflow.graphs.generate.counter_random import draw, draw_below, permute, sample, sorted_sample
 from mstflow.graphs.generate.families import (
@@ -33,19 +35,6 @@ from mstflow.graphs.generate.families import (
 )
 from mstflow.graphs.write import write_table
 
-SMALL = {
-    "random": {"vertices": 100, "edges": 1000},
-    "rmat": {"scale": 7, "edges_per_vertex": 8},
-    "grid": {"rows": 20, "columns": 30},
-    "caveman": {"cliques": 12, "size": 11},
-    "connected-caveman": {"cliques": 12, "size": 11},
-    "circulant": {"vertices": 101, "degree": 5},
-    "hypercube": {"dimension": 7},
-    "chain": {"vertices": 500},
-    "star": {"vertices": 500},
-    "complete": {"vertices": 40},
-    "ssca2": {"scale": 8},
-}
 # CRC-32 of the columns: as they are, and with half the edges, shuffled, and integer weights.
 # A change here changes every graph that anyone has generated.
 GOLDEN = {
@@ -67,7 +56,7 @@ every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
 def small(family, **options):
-    return FAMILIES[family](**SMALL[family], **options)
+    return FAMILIES[family](**FAMILY_SIZES[family], **options)
 
 
 def checksum(graph):
@@ -541,13 +530,15 @@ def test_numpy_integers_are_integers():
 def arguments(family):
     return [
         part
-        for name, value in SMALL[family].items()
+        for name, value in FAMILY_SIZES[family].items()
         for part in (f"--{name.replace('_', '-')}", str(value))
     ]
 
 
-@every_family
-@pytest.mark.parametrize("name", ["out", "out.npz", "out.d/"])
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [*((family, "out") for family in FAMILIES), ("chain", "out.npz"), ("chain", "out.d/")],
+)
 def test_command(capsys, tmp_path, family, name):
     out = f"{tmp_path}/{name}"
     options = ["--keep", "0.5", "--seed", "7", "--shuffle-vertices", "--shuffle-edges"]
@@ -568,7 +559,7 @@ def test_command(capsys, tmp_path, family, name):
 
 
 @pytest.mark.parametrize("loops", [True, False])
-def test_command_with_a_switch(capsys, tmp_path, loops):
+def test_command_with_a_switch(tmp_path, loops):
     options = ["--vertices", "3", "--edges", "90", "--loops" if loops else "--no-loops"]
     assert main(["generate", "random", *options, "-o", f"{tmp_path}/out"]) == 0
     graph = mstflow.read(tmp_path / "out")
@@ -625,15 +616,4 @@ def test_failed_writing_leaves_nothing(tmp_path, name):
 def test_command_on_bad_input(capsys, tmp_path, line, message):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    before = sorted(tmp_path.rglob("*"))
-    assert main(["generate", *line.format(tmp_path).split()]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert message in err
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_errors_have_one_base():
-    assert issubclass(OptionError, MstflowError)
+    assert message in error_of(capsys, tmp_path, ["generate", *line.format(tmp_path).split()])

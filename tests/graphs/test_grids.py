@@ -18,15 +18,12 @@ import mstflow
 from mstflow.errors import GraphError, MemoryBoundError, OptionError
 from mstflow.runtime import memory
 from oracle import kruskal
+from strategy_names import PARTITIONS
 
 #: The most steps to a neighbor, by the number of neighbors.
 STEPS = {4: 1, 8: 2, 6: 1, 18: 2, 26: 3}
-STRATEGIES = [
-    {"strategy": "whole"},
-    {"strategy": "fold"},
-    {"strategy": "tree", "partitions": 3},
-    {"strategy": "two-scan", "partitions": 2},
-    {"strategy": "iterate", "partitions": 2},
+OPTIONS = [
+    *({"strategy": name, "partitions": count} for name, count in PARTITIONS.items()),
     {"strategy": "tiles"},
     {"strategy": "tiles", "partitions": 3, "scheduler": "threads"},
     {"strategy": "tiles", "partitions": 2, "algorithm": "kruskal", "backend": "numpy"},
@@ -86,7 +83,7 @@ def test_edges_by_definition(grid, size, data):
     assert listed(inner, size) == expected[start + (stop - start) // 3 : stop]
 
 
-@pytest.mark.parametrize("options", STRATEGIES)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_every_strategy(options):
     draw = np.random.default_rng(4)
     for shape, connectivity in (((30, 41), 8), ((9, 10, 11), 6)):
@@ -252,7 +249,7 @@ def test_processes_receive_the_planes_of_their_partition():
     assert forest.num_components == 1
 
 
-def test_channels_and_weights_of_ones_own():
+def test_channels_and_functions_of_weights():
     image = np.random.default_rng(5).integers(0, 256, (3, 7, 9), np.uint8)
     expected = abs(image[:, :, 1:].astype(int) - image[:, :, :-1]).sum(axis=0)
     for values, axis in ((image, 0), (np.moveaxis(image, 0, 2), -1)):
@@ -324,7 +321,7 @@ def test_bad_weights(values, weight, message):
 
 
 @pytest.mark.parametrize("axis", [None, -1])
-def test_equal_infinities_differ_by_nothing(axis):
+def test_the_difference_of_equal_infinities_is_zero(axis):
     image = np.array([[np.inf, np.inf], [-np.inf, 2]], np.float32)
     graph = mstflow.grid(image if axis is None else image[..., None], 4, channel_axis=axis)
     assert graph.columns()[2].tolist() == [0, np.inf, np.inf, np.inf]

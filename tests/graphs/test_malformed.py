@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import re
-import zipfile
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import mstflow
+from graph_files import COMPRESS, save_columns, zipped
 from mstflow.errors import FileFormatError, MstflowError
 from mstflow.graphs.formats import format_names
 from mstflow.graphs.formats.text.row_parser import BLOCK_SIZE
@@ -24,117 +22,152 @@ from mstflow.graphs.open import read
 from text_readers import READERS, read_txt
 
 P = "p sp 3 2\n"
+MTX = "%%MatrixMarket matrix coordinate real general\n"
 
-# name: (suffix, content, message after the name of the file)
+#: By suffix, the content of a file, and the message after its name.
 TEXT = {
-    "empty gr": (".gr", "", ": empty file"),
-    "empty txt": (".txt", "", ": empty file"),
-    "only comments in gr": (".gr", "c nothing\n", ": holds no 'p' line and no arcs"),
-    "only comments in txt": (".txt", "# nothing\n\n", ": holds no edges"),
-    "only blank lines": (".txt", "\n \n\t\n", ": holds no edges"),
-    "word as id": (".gr", P + "a 1 2 5\na x 2 5\n", ": line 3: 'x' is not a vertex id"),
-    "word as weight": (".gr", P + "a 1 2 5\na 1 2 five\n", ": line 3: 'five' is not a weight"),
-    "decimal id": (".txt", "0 1 5\n1.5 2 5\n", ": line 2: '1.5' is not a vertex id"),
-    "decimal id, decimal weights": (".txt", "0 1.5 5.5\n", ": line 1: '1.5' is not a vertex id"),
-    "infinite id": (".txt", "0 1 5\n1 inf 5.5\n", ": line 2: 'inf' is not a vertex id"),
-    "hexadecimal id": (".txt", "0 1 5\n0x10 2 5\n", ": line 2: '0x10' is not a vertex id"),
-    "hexadecimal weight": (".txt", "0 1 5\n1 2 0x1F\n", ": line 2: '0x1F' is not a weight"),
-    "underscore": (".txt", "0 1 5\n1 2 1_000\n", ": line 2: '1_000' is not a weight"),
-    "thousands": (".txt", "0 1 5\n1 2 1,000\n", ": line 2: '1,000' is not a weight"),
-    "quotes": (".txt", '0 1 5\n1 2 "5"\n', ": line 2: '\"5\"' is not a weight"),
-    "two signs": (".txt", "0 1 5\n1 2 +-5\n", ": line 2: '+-5' is not a weight"),
-    "two signs of an id": (".txt", "0 1 5\n++1 2 5\n", ": line 2: '++1' is not a vertex id"),
-    "null": (".txt", "0 1 5\n1 2 NULL\n", ": line 2: 'NULL' is not a weight"),
-    "half an exponent": (".txt", "0 1 5\n1 2 1e\n", ": line 2: '1e' is not a weight"),
-    "a lone point": (".txt", "0 1 5\n1 2 .\n", ": line 2: '.' is not a weight"),
-    "nul byte": (".txt", "0 1 5\n1 2 5\0\n", r": line 2: '5\x00' is not a weight"),
-    "nul bytes between": (".txt", "0 1 5\n1 \0 2 5\n", ": line 2: expected 3 fields"),
-    "vertical tab": (".txt", "0 1 5\n1 2\v5\n", ": line 2: expected 3 fields"),
-    "no-break space": (".txt", "0 1 5\n1 2\u00a05\n", ": line 2: expected 3 fields"),
-    "after carriage returns": (".txt", "0 1 5\r1 2 x\r", ": line 2: 'x' is not a weight"),
-    "carriage return inside": (".txt", "0 1 5\n1 2\r 5\n", ": line 2: a carriage return within"),
-    "id above n": (".gr", P + "a 1 2 5\na 3 4 5\n", ": line 3: vertex id 4 is not in 1 to 3"),
-    "zero in a 1-based file": (".gr", P + "\na 0 2 5\n", ": line 3: vertex id 0 is not in 1 to 3"),
-    "zero in PACE": (".gr", "p tw 3 1\n0 2\n", ": line 2: vertex id 0 is not in 1 to 3"),
-    "negative id": (".txt", "# c\n0 1 5\n-1 2 5\n", ": line 3: vertex id -1 is not in 0 to"),
-    "negative id, no p line": (".gr", "a 0 1 5\na 1 -2 5\n", ": line 2: vertex id -2 is not in 0"),
-    "id at the count": (".txt", "3\n2\n0 1 5\n1 3 5\n", ": line 2: states 3 vertices, but ids are"),
-    "id of 64 bits": (".txt", "0 9223372036854775807\n", ": line 1: vertex id 9223372036854775807"),
-    "id beyond 64 bits": (
-        ".txt",
-        f"0 1\n0 {10**30}\n",
-        ": line 2: vertex id 1000000000000000000000",
-    ),
-    "id of 5000 digits": (".txt", f"0 1\n0 {'9' * 5000}\n", ": line 2: vertex id 999999999999"),
-    "fewer edges": (".gr", P + "a 1 2 5\n", ": line 1: the file holds 1 edges, fewer than the 2"),
-    "more edges": (".gr", P + "a 1 2 5\n" * 3, ": line 1: the file holds 3 edges, more than the 2"),
-    "fewer edges in txt": (".txt", "# c\n3\n2\n0 1 5\n", ": line 3: the file holds 1 edges, fewer"),
-    "more edges in txt": (".txt", "3 1\n0 1 5\n0 1 6\n", ": line 1: the file holds 2 edges, more"),
-    "counts without edges": (".txt", "3\n2\n", ": line 2: the file holds 0 edges, fewer"),
-    "NaN": (".txt", "0 1 .5\n1 2 nan\n", ": line 2: the weight is NaN"),
-    "negative NaN": (".gr", "c\na 0 1 -NaN\n", ": line 2: the weight is NaN"),
-    "NaN with a payload": (".txt", "0 1 .5\n1 2 nan(1)\n", ": line 2: 'nan(1)' is not a weight"),
-    "overflow": (".txt", "0 1 .5\n1 2 1e400\n", ": line 2: weight 1e400 is beyond float64"),
-    "overflow beside inf": (".txt", "0 1 inf\n1 2 -1e400\n", ": line 2: weight -1e400 is beyond"),
-    "wide integer": (".txt", f"0 1 5\n1 2 {2**64}\n", f": line 2: integer weight {2**64} does not"),
-    "wide negative": (".txt", f"0 1 5\n1 2 {-(2**63) - 1}\n", ": line 2: integer weight -92233"),
-    "weight of 5000 digits": (".txt", f"0 1 {'9' * 5000}\n", ": line 1: integer weight 9999999"),
-    "5000 zeros are fine": (
-        ".txt",
-        f"0 {'0' * 5000}1 {'0' * 5000}5\n0 1 x\n",
-        ": line 2: 'x' is not a weight",
-    ),
-    "arc without weight": (
-        ".gr",
-        P + "a 1 2 5\na 1 2\n",
-        ": line 3: expected 4 fields, 'a u v wei",
-    ),
-    "arc with too much": (
-        ".gr",
-        P + "a 1 2 5 6\n",
-        ": line 2: expected 4 fields, 'a u v weight', f",
-    ),
-    "ragged, more": (".txt", "0 1 5\n1 2 3 4\n", ": line 2: expected 3 fields, 'u v weight', foun"),
-    "ragged, fewer": (".txt", "0 1 5\n1 2\n", ": line 2: expected 3 fields, 'u v weight', found 2"),
-    "ragged pairs": (".txt", "0 1\n1 2\n1 2 3\n", ": line 3: expected 2 fields, 'u v', found 3"),
-    "one column": (".txt", "0\n1\n2\n", ": line 3: expected 'u v' or 'u v weight', found 1 fields"),
-    "four columns": (
-        ".txt",
-        "0 1 2 3\n",
-        ": line 1: expected 'u v' or 'u v weight', found 4 fields; choose columns by position",
-    ),
-    "cut in mid-line": (".gr", P + "a 1 2 5\na 1", ": line 3: expected 4 fields"),
-    "edge line tag": (
-        ".gr",
-        P + "a 1 2 5\ne 1 2 5\n",
-        ": line 3: expected 'a u v weight', found 'e",
-    ),
-    "tag of two letters": (".gr", P + "aa 1 2 5\n", ": line 2: expected 'a u v weight', found 'aa"),
-    "tag alone": (".gr", P + "a\n", ": line 2: expected 4 fields"),
-    "bare pair in sp": (".gr", P + "1 2\n", ": line 2: expected 'a u v weight', found '1 2'"),
-    "arc in PACE": (".gr", "p tw 3 1\na 1 2 5\n", ": line 2: expected 2 fields"),
-    "pairs without p line": (".gr", "1 2\n", ": line 1: expected 'a u v weight', found '1 2'"),
-    "p line after arcs": (".gr", "a 1 2 5\n" + P, ": line 2: expected 'a u v weight', found 'p sp"),
-    "two p lines": (".gr", P + P + "a 1 2 5\n", ": line 2: expected 'a u v weight', found 'p sp 3"),
-    "p line with words": (".gr", "c\np sp three 2\n", ": line 2: 'three' is not a count"),
-    "p line with negative": (".gr", "p sp 3 -2\n", ": line 1: '-2' is not a count"),
-    "p line too short": (
-        ".gr",
-        "p sp 3\n",
-        ": line 1: expected 'p sp n m', 'p tw n m' or 'p edge n m', found",
-    ),
-    "p line of another kind": (
-        ".gr",
-        "p max 3 2\n",
-        ": line 1: expected 'p sp n m', 'p tw n m' or 'p edge n m'",
-    ),
-    "p line with a huge count": (
-        ".gr",
-        f"p sp {10**20} 2\n",
-        ": line 1: '100000000000000000000' is",
-    ),
-    "count with words": (".txt", "three\n0 1 5\n", ": line 1: 'three' is not a count"),
-    "decimal counts": (".txt", "3.0 2\n0 1 5\n", ": line 1: '3.0' is not a count"),
+    ".csv": [
+        ("# nothing\n\n", ": holds no edges"),
+        ("", ": empty file"),
+        ("u,w\n0,1\n", ": line 1: expected one column each for u and v, or source and target"),
+        ("u,v,v\n0,1,1\n", ": line 1: expected one column each"),
+        (
+            "# c\nu,v,length\n0,1,1\n",
+            ": line 2: no column 'weight' for the weights; found u, v, le",
+        ),
+        ("0,1,2,3\n", ": line 1: 4 columns without a header; choose columns by position"),
+        ("u,v,weight\n0,1,5\n1,2\n", ": line 3: expected 3 fields, 'u,v,weight', found 2"),
+        ("u,v,weight\n0,,1,5\n", ": line 2: expected 3 fields, 'u,v,weight', found 4"),
+        ("u\tv\tweight\n0\t\t1\t5\n", ": line 2: expected 3 fields, 'u\tv\tweight', found 4"),
+        ("u,v,weight\n0,1,5\n\n1,2,x\n", ": line 4: 'x' is not a weight"),
+        ("name,u,v,weight\nx,0,1,5\n\ny,1,0x2,5\n", ": line 4: '0x2' is not a vertex id"),
+        ("name,u,v,weight\nx,0,1,5\ny,1,2\n", ": line 3: expected 4 fields, 'name,u,v,weight', fo"),
+        ("name,u,v,weight\nx,0,1,5\ny,,2,5\n", ": line 3: '' is not a vertex id"),
+        ("name,u,v,weight\nx,0,1,5\ny,1,2,\n", ": line 3: '' is not a weight"),
+        ("name,u,v,weight\nx,0,1,5\ny,1 2,,5\n", ": line 3: '1 2' is not a vertex id"),
+        ("weight,u,v\nnan,0,1\n", ": line 2: the weight is NaN"),
+        ("u,v,weight\n0,1,\n", ": line 2: '' is not a weight"),
+        ('name,u,v,weight\n"a\nb",0,1,5\nc,0,1,x\n', ": line 4: 'x' is not a weight"),
+        ("u,v,weight\n0,-1,5\n", ": line 2: vertex id -1 is not in 0 to"),
+        ("u,v,weight\n0,1,5\n1,2,5\r2,3,5\n", ": line 3: a carriage return within"),
+    ],
+    ".gr": [
+        ("", ": empty file"),
+        ("c nothing\n", ": holds no 'p' line and no arcs"),
+        (P + "a 1 2 5\na x 2 5\n", ": line 3: 'x' is not a vertex id"),
+        (P + "a 1 2 5\na 1 2 five\n", ": line 3: 'five' is not a weight"),
+        ("p sp 3 2\na 1 2 5\na 2 3 5\ra 1 3 5\n", ": line 3: a carriage return within"),
+        (P + "a 1 2 5\na 3 4 5\n", ": line 3: vertex id 4 is not in 1 to 3"),
+        (P + "\na 0 2 5\n", ": line 3: vertex id 0 is not in 1 to 3"),
+        ("p tw 3 1\n0 2\n", ": line 2: vertex id 0 is not in 1 to 3"),
+        ("a 0 1 5\na 1 -2 5\n", ": line 2: vertex id -2 is not in 0"),
+        ("p sp 0 1\na 1 1 5\n", ": line 2: vertex id 1, but the graph has no vertices"),
+        (P + "a 1 2 5\n", ": line 1: the file holds 1 edges, fewer than the 2"),
+        (P + "a 1 2 5\n" * 3, ": line 1: the file holds 3 edges, more than the 2"),
+        ("c\na 0 1 -NaN\n", ": line 2: the weight is NaN"),
+        (P + "a 1 2 5\na 1 2\n", ": line 3: expected 4 fields, 'a u v wei"),
+        (P + "a 1 2 5 6\n", ": line 2: expected 4 fields, 'a u v weight', f"),
+        (P + "a 1 2 5\na 1", ": line 3: expected 4 fields"),
+        (P + "a 1 2 5\ne 1 2 5\n", ": line 3: expected 'a u v weight', found 'e"),
+        (P + "aa 1 2 5\n", ": line 2: expected 'a u v weight', found 'aa"),
+        (P + "a\n", ": line 2: expected 4 fields"),
+        (P + "1 2\n", ": line 2: expected 'a u v weight', found '1 2'"),
+        ("p tw 3 1\na 1 2 5\n", ": line 2: expected 2 fields"),
+        ("1 2\n", ": line 1: expected 'a u v weight', found '1 2'"),
+        ("a 1 2 5\n" + P, ": line 2: expected 'a u v weight', found 'p sp"),
+        (P + P + "a 1 2 5\n", ": line 2: expected 'a u v weight', found 'p sp 3"),
+        ("c\np sp three 2\n", ": line 2: 'three' is not a count"),
+        ("p sp 3 -2\n", ": line 1: '-2' is not a count"),
+        ("p sp 3\n", ": line 1: expected 'p sp n m', 'p tw n m' or 'p edge n m', found"),
+        ("p max 3 2\n", ": line 1: expected 'p sp n m', 'p tw n m' or 'p edge n m'"),
+        (f"p sp {10**20} 2\n", ": line 1: '100000000000000000000' is"),
+    ],
+    ".graph": [
+        ("% c\n", ": holds no line of counts"),
+        ("3\n", ": line 1: expected 'n m [format [ncon]]', found '3'"),
+        ("2 1 7\n2\n1\n", ": line 1: expected 'n m [format [ncon]]'"),
+        ("2 1 001\n2 5\n1\n", ": line 3: expected 0 fields and 2 for each neighbour, found 1"),
+        ("2 1 010 2\n5 5 2\n5\n", ": line 3: expected 2 fields and 1 for each neighbour, found 1"),
+        ("2 1\n2\n3\n", ": line 3: vertex id 3 is not in 1 to 2"),
+        ("2 1\n2\n0\n", ": line 3: vertex id 0 is not in 1 to 2"),
+        ("2 1\n2\nx\n", ": line 3: 'x' is not an integer"),
+        (f"2 1\n2\n{10**30}\n", ": line 3: '100000000000000000000000' is not an integer"),
+        ("2 1\n2\n1\n\n1\n", ": line 5: there are only 2 vertices"),
+        (
+            "3 2\n2\n1\n",
+            ": line 1: states 2 edges, so 4 neighbours, one at each end; the lines list",
+        ),
+        ("3 2\n2\n1\r3\n2\n", ": line 3: a carriage return within"),
+    ],
+    ".mtx": [
+        ("2 2 1\n1 2 5\n", ": line 1: expected '%%MatrixMarket matrix coordinate"),
+        (MTX.replace("coordinate", "array"), ": line 1: expected coordinate, found 'arr"),
+        (MTX.replace("real", "complex"), ": line 1: expected pattern or integer"),
+        (MTX.replace("general", "hermitian"), ": line 1: expected general or symm"),
+        (MTX + "% c\n", ": holds no line of sizes"),
+        (MTX + "2 2\n", ": line 2: expected 'rows columns entries', found 2 fields"),
+        (MTX + "2 3 1\n1 2 5\n", ": line 2: expected a square matrix, found 2 by 3"),
+        (MTX + "2 2 1\n0 1 5\n", ": line 3: vertex id 0 is not in 1 to 2"),
+        (MTX + "2 2 1\n1 3 5\n", ": line 3: vertex id 3 is not in 1 to 2"),
+        (MTX + "2 2 1\n1 2\n", ": line 3: expected 3 fields"),
+        (MTX + "2 2 2\n1 2 5\n", ": line 2: the file holds 1 edges, fewer than the 2"),
+        (
+            "%%MatrixMarket matrix coordinate real general\r2 2 1\n1 2 5\n",
+            ": line 1: a carriage return within",
+        ),
+    ],
+    ".txt": [
+        ("", ": empty file"),
+        ("# nothing\n\n", ": holds no edges"),
+        ("\n \n\t\n", ": holds no edges"),
+        ("0 1 5\n1.5 2 5\n", ": line 2: '1.5' is not a vertex id"),
+        ("0 1.5 5.5\n", ": line 1: '1.5' is not a vertex id"),
+        ("0 1 5\n1 inf 5.5\n", ": line 2: 'inf' is not a vertex id"),
+        ("0 1 5\n0x10 2 5\n", ": line 2: '0x10' is not a vertex id"),
+        ("0 1 5\n1 2 0x1F\n", ": line 2: '0x1F' is not a weight"),
+        ("0 1 5\n1 2 1_000\n", ": line 2: '1_000' is not a weight"),
+        ("0 1 5\n1 2 1,000\n", ": line 2: '1,000' is not a weight"),
+        ('0 1 5\n1 2 "5"\n', ": line 2: '\"5\"' is not a weight"),
+        ("0 1 5\n1 2 +-5\n", ": line 2: '+-5' is not a weight"),
+        ("0 1 5\n++1 2 5\n", ": line 2: '++1' is not a vertex id"),
+        ("0 1 5\n1 2 NULL\n", ": line 2: 'NULL' is not a weight"),
+        ("0 1 5\n1 2 1e\n", ": line 2: '1e' is not a weight"),
+        ("0 1 5\n1 2 .\n", ": line 2: '.' is not a weight"),
+        ("0 1 5\n1 2 5\0\n", r": line 2: '5\x00' is not a weight"),
+        ("0 1 5\n1 \0 2 5\n", ": line 2: expected 3 fields"),
+        ("0 1 5\n1 2\v5\n", ": line 2: expected 3 fields"),
+        ("0 1 5\n1 2\u00a05\n", ": line 2: expected 3 fields"),
+        ("0 1 5\r1 2 x\r", ": line 2: 'x' is not a weight"),
+        ("0 1 5\n1 2\r 5\n", ": line 2: a carriage return within"),
+        ("0 1 5\r1 2 5\r\n", ": line 1: a carriage return within"),
+        ("# c\n0 1 5\n-1 2 5\n", ": line 3: vertex id -1 is not in 0 to"),
+        ("0\n1\n0 0 5\n", ": line 3: vertex id 0, but the graph has no vertices"),
+        ("3\n2\n0 1 5\n1 3 5\n", ": line 2: states 3 vertices, but ids are"),
+        ("0 9223372036854775807\n", ": line 1: vertex id 9223372036854775807"),
+        (f"0 1\n0 {10**30}\n", ": line 2: vertex id 1000000000000000000000"),
+        (f"0 1\n0 {'9' * 5000}\n", ": line 2: vertex id 999999999999"),
+        ("# c\n3\n2\n0 1 5\n", ": line 3: the file holds 1 edges, fewer"),
+        ("3 1\n0 1 5\n0 1 6\n", ": line 1: the file holds 2 edges, more"),
+        ("3\n2\n", ": line 2: the file holds 0 edges, fewer"),
+        ("0 1 .5\n1 2 nan\n", ": line 2: the weight is NaN"),
+        ("0 1 .5\n1 2 nan(1)\n", ": line 2: 'nan(1)' is not a weight"),
+        ("0 1 .5\n1 2 1e400\n", ": line 2: weight 1e400 is beyond float64"),
+        ("0 1 inf\n1 2 -1e400\n", ": line 2: weight -1e400 is beyond"),
+        (f"0 1 5\n1 2 {2**64}\n", f": line 2: integer weight {2**64} does not"),
+        (f"0 1 5\n1 2 {-(2**63) - 1}\n", ": line 2: integer weight -92233"),
+        (f"0 1 {'9' * 5000}\n", ": line 1: integer weight 9999999"),
+        (f"0 {'0' * 5000}1 {'0' * 5000}5\n0 1 x\n", ": line 2: 'x' is not a weight"),
+        ("0 1 5\n1 2 3 4\n", ": line 2: expected 3 fields, 'u v weight', foun"),
+        ("0 1 5\n1 2\n", ": line 2: expected 3 fields, 'u v weight', found 2"),
+        ("0 1\n1 2\n1 2 3\n", ": line 3: expected 2 fields, 'u v', found 3"),
+        ("0\n1\n2\n", ": line 3: expected 'u v' or 'u v weight', found 1 fields"),
+        (
+            "0 1 2 3\n",
+            ": line 1: expected 'u v' or 'u v weight', found 4 fields; choose columns by position",
+        ),
+        ("three\n0 1 5\n", ": line 1: 'three' is not a count"),
+        ("3.0 2\n0 1 5\n", ": line 1: '3.0' is not a count"),
+    ],
 }
 
 
@@ -148,14 +181,16 @@ def refused(path, **options):
     return message
 
 
-@pytest.mark.parametrize("block_size", [1, 16, BLOCK_SIZE])
-@pytest.mark.parametrize("case", TEXT)
-def test_text(tmp_path, case, block_size):
-    suffix, content, expected = TEXT[case]
+@pytest.mark.parametrize(
+    ("suffix", "place"), [(suffix, place) for suffix in TEXT for place in range(len(TEXT[suffix]))]
+)
+def test_text(tmp_path, suffix, place):
+    content, expected = TEXT[suffix][place]
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(content.encode())
-    with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
-        READERS[suffix](path, block_size=block_size)
+    for block_size in (1, 16, BLOCK_SIZE):
+        with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
+            READERS[suffix](path, block_size=block_size)
     assert refused(path).startswith(f"{path}{expected}")
 
 
@@ -184,14 +219,6 @@ def test_line_that_is_too_long(tmp_path):
     assert refused(path) == f"{path}: line 1: longer than 1048576 bytes"
 
 
-COMPRESS = {
-    ".gz": gzip.compress,
-    ".xz": lzma.compress,
-    ".bz2": bz2.compress,
-    ".zst": partial(pa.compress, codec="zstd", asbytes=True),
-}
-
-
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("damage", ["cut", "cut in the header", "flipped", "plain text"])
 def test_damaged_compression(tmp_path, suffix, damage):
@@ -217,14 +244,6 @@ def npz(**arrays):
     return file.getvalue()
 
 
-def zipped(**members):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return file.getvalue()
-
-
 ONE = np.array([1])
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
 
@@ -242,8 +261,8 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.npz", gzip.compress(npz(u=ONE, v=ONE)), ": is not a .npz file"),
         ("bad.npz", npz(u=ONE, v=ONE)[:300], ": is not a .npz file"),
         ("bad.npz", b"Q" + npz(u=ONE, v=ONE)[1:], ": is not a .npz file"),
-        ("bad.npz", zipped(u="0 1", v="1 2"), ": array u: is not in the .npy format"),
-        ("bad.npz", zipped(**{"u.npy": b"\x93NUMPY\1\0v\0{"}), ": array u: "),
+        ("bad.npz", zipped({"u": "0 1", "v": "1 2"}), ": array u: is not in the .npy format"),
+        ("bad.npz", zipped({"u.npy": b"\x93NUMPY\1\0v\0{"}), ": array u: "),
         ("bad.npz", npz(u=ONE), ": expected arrays u, v and at most one of w, weight; found u"),
         ("bad.npz", npz(u=ONE, v=ONE, weights=ONE), ": expected arrays u, v"),
         ("bad.npz", npz(u=ONE, v=ONE, w=ONE, weight=ONE), ": expected arrays u, v"),
@@ -276,9 +295,7 @@ def test_content_of_another_format(tmp_path, name, content, expected):
 
 @pytest.mark.parametrize("damage", [b"(1,    ", b"(1,), 5:", b"(-1,), }"])
 def test_damaged_header_of_a_column(tmp_path, damage):
-    for name in "uv":
-        np.save(tmp_path / f"{name}.npy", ONE)
-    path = tmp_path / "u.npy"
+    path = save_columns(tmp_path, ONE, ONE) / "u.npy"
     path.write_bytes(path.read_bytes().replace(b"(1,), }", damage))
     for options in ({}, {"strategy": "fold"}):
         with pytest.raises(FileFormatError, match=r"u\.npy: "):
@@ -328,10 +345,8 @@ def test_folders(tmp_path, changes, expected):
 
 
 def test_truncated_column(tmp_path):
-    for name in "uv":
-        np.save(tmp_path / f"{name}.npy", np.arange(1000))
-    whole = (tmp_path / "v.npy").read_bytes()
-    (tmp_path / "v.npy").write_bytes(whole[:-100])
+    path = save_columns(tmp_path, *[np.arange(1000)] * 2) / "v.npy"
+    path.write_bytes(path.read_bytes()[:-100])
     assert refused(tmp_path).startswith(f"{tmp_path}/v.npy: ")
 
 
@@ -386,3 +401,23 @@ def test_weights_are_parsed_like_python_or_refused(tmp_path_factory, tokens, gap
     else:
         expected = [7, *(float(token) for token in tokens)]
         assert read_txt(path).weight.tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["bad", "bad.parquet"])
+@pytest.mark.parametrize("options", [{"strategy": "fold"}, {"memory": "1GB"}, {"partitions": 2}])
+def test_streams_name_the_file_and_the_row(tmp_path, name, options):
+    def save(name, w):
+        """Write a graph of four edges as a folder or a Parquet file of two row groups."""
+        u, v = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2])
+        if name.endswith(".parquet"):
+            table = pa.table({"u": u, "v": v, "weight": w})
+            parquet.write_table(table, tmp_path / name, row_group_size=2)
+        else:
+            save_columns(tmp_path / name, u, v, w)
+        return tmp_path / name
+
+    files = [save("good.parquet", np.arange(4.0)), save(name, np.array([0, 1, 2, np.nan]))]
+    with pytest.raises(FileFormatError, match=f"/{name}: edge 3: the weight is NaN"):
+        mstflow.minimum_spanning_forest(files, **options)
+    with pytest.raises(FileFormatError, match=r"good\.parquet: edge 1: joins 1 and 2"):
+        mstflow.minimum_spanning_forest(files[0], num_vertices=2, **options)

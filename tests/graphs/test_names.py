@@ -1,10 +1,13 @@
-"""Vertices known by names: every table and file gives the same numbers, and names come back."""
+"""Vertices with names: all tables and files give the same numbers; results contain the names."""
 
 from __future__ import annotations
 
+import networkx
 import numpy as np
+import polars
 import pyarrow as pa
 import pytest
+from dask import dataframe
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
@@ -43,10 +46,8 @@ def forms(folder):
     yield TABLE.to_pandas()
     yield TABLE.to_pandas().astype({"record_l": "category"})
     yield [TABLE.slice(0, 1), TABLE.slice(1)]
-    polars = pytest.importorskip("polars")
     yield polars.from_arrow(TABLE)
-    dask = pytest.importorskip("dask.dataframe")
-    frame = dask.from_pandas(TABLE.to_pandas(), npartitions=2)
+    frame = dataframe.from_pandas(TABLE.to_pandas(), npartitions=2)
     yield frame
     yield frame.to_delayed()
     yield [frame.to_delayed()[:1], frame.to_delayed()[1]]
@@ -337,7 +338,6 @@ def test_columns_of_names():
 
 
 def test_add_takes_names():
-    networkx = pytest.importorskip("networkx")
     first = pa.table({"l": ["A", "B"], "r": ["B", "C"], "weight": [5, 4]})
     forest = mstflow.minimum_spanning_forest(first, ends=("l", "r"))
     more = pa.table({"u": ["C", "D"], "v": ["A", "B"], "weight": [3, 1]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -26,9 +28,9 @@ from mstflow.graphs.names.beyond_memory import Spill, duckdb_errors
 from mstflow.graphs.names.number import number_graph
 from mstflow.graphs.source import EdgeSource
 
-duckdb = pytest.importorskip("duckdb")
 ENDS = ("left", "right")
 KEPT = ["complete.json", "edges", "names.parquet"]
+NAMES = [f"n{i}" for i in range(50)]
 RANDOM = np.random.default_rng(26)
 
 
@@ -50,7 +52,13 @@ def numbered(graph, weight="weight", spill=SPILL, memory=MEMORY, checkpoint=None
     return number_graph(graph, ENDS, weight, memory=memory, checkpoint=checkpoint, spill=spill)
 
 
-def made(names, dtype, count=300):
+def check_same(graph, in_memory):
+    """Check that a graph has the columns of one whose names fit in memory."""
+    expected = in_memory.u, in_memory.v, in_memory.weight
+    assert all(map(np.array_equal, graph.columns(), expected))
+
+
+def random_pairs(names, dtype, count=300):
     """Return a table of random pairs of names."""
     left, right = (
         pa.array(names).take(pa.array(RANDOM.integers(0, len(names), count))) for _ in ENDS
@@ -59,43 +67,44 @@ def made(names, dtype, count=300):
     return pa.table({"left": left, "right": right, "weight": weight})
 
 
-@pytest.mark.parametrize("dtype", WEIGHT_DTYPES)
-def test_the_same_numbers_as_in_memory(dtype):
-    strings = [f"it's {i}, ü" for i in range(99)]
-    for names in (strings, [2**62 + 7 * i for i in range(99)], [-5, 3, 2**40]):
-        table = made(names, dtype)
-        parts = [table.slice(start, 64) for start in range(0, len(table), 64)]
-        held = mstflow.minimum_spanning_forest(parts, ends=ENDS, maximum=True)
-        forest = mstflow.minimum_spanning_forest(numbered(parts), maximum=True, memory="2GB")
-        assert isinstance(forest.graph, EdgeSource)
-        assert forest.edge_ids.tolist() == held.edge_ids.tolist()
-        assert forest.to_arrow().equals(held.to_arrow())
-        assert forest.weight.dtype == np.dtype(dtype)
-        assert list(forest.names) == list(held.names)
-        count = len(held.names)
-        sizes = [40] * (count // 40) + [count % 40]
-        assert [len(block) for block in forest.names.blocks(40)] == sizes
-        assert forest.names.numbers(list(held.names)).tolist() == list(range(count))
-        assert forest.clusters(3).to_arrow().equals(held.clusters(3).to_arrow())
+#: Strings, and integers of 64 and of few bits.
+KINDS = [[f"it's {i}, ü" for i in range(99)], [2**62 + 7 * i for i in range(99)], [-5, 3, 2**40]]
+
+
+@pytest.mark.parametrize(("dtype", "names"), zip(WEIGHT_DTYPES, itertools.cycle(KINDS)))
+def test_the_same_numbers_as_in_memory(dtype, names):
+    table = random_pairs(names, dtype)
+    parts = [table.slice(start, 64) for start in range(0, len(table), 64)]
+    in_memory = mstflow.minimum_spanning_forest(parts, ends=ENDS, maximum=True)
+    forest = mstflow.minimum_spanning_forest(numbered(parts), maximum=True, memory="2GB")
+    assert isinstance(forest.graph, EdgeSource)
+    assert forest.edge_ids.tolist() == in_memory.edge_ids.tolist()
+    assert forest.to_arrow().equals(in_memory.to_arrow())
+    assert forest.weight.dtype == np.dtype(dtype)
+    assert list(forest.names) == list(in_memory.names)
+    count = len(in_memory.names)
+    assert [len(block) for block in forest.names.blocks(40)] == [40] * (count // 40) + [count % 40]
+    assert forest.names.numbers(list(in_memory.names)).tolist() == list(range(count))
+    assert forest.clusters(3).to_arrow().equals(in_memory.clusters(3).to_arrow())
 
 
 def test_names_of_many_bytes(tmp_path):
     """Arrow cannot concatenate or gather more than 2^31 bytes of the type `string`."""
-    table = made([f"ü {i}" for i in range(99)], "i4")
-    held = mstflow.minimum_spanning_forest(table, ends=ENDS)
+    table = random_pairs([f"ü {i}" for i in range(99)], "i4")
+    in_memory = mstflow.minimum_spanning_forest(table, ends=ENDS)
     graph = numbered(table, spill=SPILL._replace(few_bytes=0))
     forest = mstflow.minimum_spanning_forest(graph, memory="2GB")
     assert forest.names.type == forest.to_arrow()["u"].type == pa.large_string()
-    assert forest.to_pandas().equals(held.to_pandas())
-    assert forest.clusters(3).to_arrow()["name"].to_pylist() == list(held.names)
+    assert forest.to_pandas().equals(in_memory.to_pandas())
+    assert forest.clusters(3).to_arrow()["name"].to_pylist() == list(in_memory.names)
     for name in ("forest.parquet", "forest.csv"):
         forest.save(tmp_path / name)
         mstflow.verify(forest.graph, tmp_path / name)
-        mstflow.verify(held.graph, tmp_path / name)
+        mstflow.verify(in_memory.graph, tmp_path / name)
 
 
 def test_scratch_folders_are_removed(tmp_path):
-    table = made(["a", "b", "c"], "f8")
+    table = random_pairs(["a", "b", "c"], "f8")
     forest = mstflow.minimum_spanning_forest(numbered(table, None), weight=None, memory="2GB")
     assert forest.weight.tolist() == [1, 1]
     assert list((tmp_path / "scratch").iterdir())
@@ -117,17 +126,17 @@ def test_scratch_folders_are_removed(tmp_path):
 
 def test_a_checkpoint_keeps_the_numbers(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    table = made([f"n{i}" for i in range(50)], "f4")
+    table = random_pairs(NAMES, "f4")
     parquet.write_table(table, "pairs.parquet", row_group_size=99)
     options = "clusters pairs.parquet --ends left right --at 1 2 5 --memory 4GB"
     assert main([*options.split(), "--json"]) == 0
-    held = json.loads(capsys.readouterr().out)["thresholds"]
+    expected = json.loads(capsys.readouterr().out)["thresholds"]
     numbered("pairs.parquet", checkpoint="kept")
     assert sorted(path.name for path in Path("kept/pairs").iterdir()) == KEPT
     monkeypatch.setitem(sys.modules, "duckdb", None)  # a missing package
     kept = [*options.split(), "--checkpoint", "kept", "-o", "out.parquet", "--json"]
     assert main(kept) == 0  # otherwise it would number again
-    assert json.loads(capsys.readouterr().out)["thresholds"] == held
+    assert json.loads(capsys.readouterr().out)["thresholds"] == expected
     for folder in (None, "kept"):
         if folder:
             Path("kept/pairs/complete.json").write_text("[]")  # of other pairs
@@ -157,8 +166,8 @@ def stopped(monkeypatch, after, done):
 
 def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
     path, folder = tmp_path / "pairs.parquet", tmp_path / "kept"
-    parquet.write_table(made([f"n{i}" for i in range(50)], "f4", 210), path, row_group_size=99)
-    held = number_graph(path, ENDS, "weight")
+    parquet.write_table(random_pairs(NAMES, "f4", 210), path, row_group_size=99)
+    in_memory = number_graph(path, ENDS, "weight")
 
     def resumed(after, done):
         with stopped(monkeypatch, after, done):
@@ -173,9 +182,8 @@ def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
         graph = resumed(None, rest := [])
         assert done == every[:after]
         assert len(rest) <= len(every) - after + 2  # one block or part is begun anew
-        columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
-        assert all(np.array_equal(*pair) for pair in columns)
-        assert list(graph.names) == list(held.names)
+        check_same(graph, in_memory)
+        assert list(graph.names) == list(in_memory.names)
         assert sorted(file.name for file in (folder / "pairs").iterdir()) == KEPT
 
 
@@ -183,20 +191,19 @@ def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
 def test_a_folder_that_looks_like_a_partition(tmp_path, name):
     """Libraries read columns of Parquet files from names of folders, unless told not to."""
     path = tmp_path / "pairs.parquet"
-    parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path)
-    held = number_graph(path, ENDS, "weight")
+    parquet.write_table(random_pairs(NAMES, "f4"), path)
+    in_memory = number_graph(path, ENDS, "weight")
     graph = numbered(path, checkpoint=tmp_path / name)
-    columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
-    assert all(np.array_equal(*pair) for pair in columns)
-    assert graph.names.numbers(list(held.names)).tolist() == list(range(len(held.names)))
-    assert graph.names.values.to_pylist() == list(held.names)
+    check_same(graph, in_memory)
+    assert graph.names.numbers(list(in_memory.names)).tolist() == list(range(len(in_memory.names)))
+    assert graph.names.values.to_pylist() == list(in_memory.names)
 
 
 @pytest.mark.parametrize("after", [15, None])
 def test_a_run_killed_while_it_removes_files_of_other_pairs(tmp_path, monkeypatch, after):
     paths, folder = [tmp_path / "one.parquet", tmp_path / "two.parquet"], tmp_path / "kept"
     for path in paths:
-        parquet.write_table(made([f"n{i}" for i in range(50)], "f4"), path, row_group_size=99)
+        parquet.write_table(random_pairs(NAMES, "f4"), path, row_group_size=99)
     with contextlib.suppress(Killed), stopped(monkeypatch, after, []):
         numbered(paths[0], spill=BLOCKS, checkpoint=folder)
     removed = tmp_path / "removed"
@@ -209,17 +216,16 @@ def test_a_run_killed_while_it_removes_files_of_other_pairs(tmp_path, monkeypatc
         patch.setattr(shutil, "rmtree", remove_one)  # a kill in the middle of it
         numbered(paths[1], spill=BLOCKS, checkpoint=folder)
     assert removed.exists()
-    held = number_graph(paths[0], ENDS, "weight")
+    in_memory = number_graph(paths[0], ENDS, "weight")
     graph = numbered(paths[0], spill=BLOCKS, checkpoint=folder)
-    columns = zip(graph.columns(), (held.u, held.v, held.weight), strict=True)
-    assert all(np.array_equal(*pair) for pair in columns)
+    check_same(graph, in_memory)
 
 
 @pytest.mark.parametrize("other", ["pairs/thesis.txt", "pairs/edges.csv", "identity.json"])
 def test_other_files_are_not_removed(tmp_path, other):
     """The folder of a checkpoint may be a folder of the user, or of another run."""
     path, found = tmp_path / "pairs.parquet", tmp_path / "kept" / other
-    parquet.write_table(made(["a", "b"], "f4"), path)
+    parquet.write_table(random_pairs(["a", "b"], "f4"), path)
     kept = tmp_path / "kept" / "pairs" / "complete.json"
     kept.parent.mkdir(parents=True)
     for file in (found, kept):
@@ -232,7 +238,7 @@ def test_other_files_are_not_removed(tmp_path, other):
 
 def test_a_resumed_run_needs_memory_too(tmp_path, monkeypatch):
     path = tmp_path / "pairs.parquet"
-    parquet.write_table(made(["a", "b"], "f4"), path)
+    parquet.write_table(random_pairs(["a", "b"], "f4"), path)
     with contextlib.suppress(Killed), stopped(monkeypatch, 4, []):
         numbered(path, checkpoint=tmp_path / "kept")
     with pytest.raises(MemoryBoundError, match="to number the names of vertices on disk"):

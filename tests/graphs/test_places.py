@@ -190,7 +190,6 @@ def test_places_that_do_not_exist(url, kind, message):
 
 
 def test_a_web_server_that_does_not_answer():
-    pytest.importorskip("aiohttp")
     with pytest.raises(FileFormatError, match=r"No such file or directory \(Cannot connect"):
         mstflow.read("http://127.0.0.1:9/g.parquet")
 

@@ -1,32 +1,24 @@
-"""All formats and compressions are read correctly with any block size."""
+"""Graph files of each format are read correctly with any block size."""
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import lzma
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mstflow
+from graph_files import COMPRESS, save_columns
 from mstflow.errors import FileFormatError, GraphError, GraphWarning, OptionError
 from mstflow.graphs.formats.text.row_parser import BLOCK_SIZE
 from mstflow.graphs.open import read
-from text_readers import read_gr, read_txt
+from text_readers import edges_of, read_gr, read_txt
 
-COMPRESS = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".xz": lzma.compress,
-    ".bz2": bz2.compress,
-    ".zst": partial(pa.compress, codec="zstd", asbytes=True),
-}
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 WEIGHTS = {
@@ -34,10 +26,6 @@ WEIGHTS = {
     "uint64": st.integers(0, 2**64 - 1),
     "float64": st.floats(allow_nan=False),
 }
-
-
-def edges_of(graph):
-    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True))
 
 
 @st.composite
@@ -63,7 +51,6 @@ def test_text_round_trip(tmp_path_factory, case, block_size, newline):
     assert graph.weight.dtype == dtype
 
 
-@pytest.mark.parametrize("compression", COMPRESS)
 @pytest.mark.parametrize(
     ("suffix", "text"),
     [
@@ -77,9 +64,9 @@ def test_text_round_trip(tmp_path_factory, case, block_size, newline):
         (".edgelist", "6\n0 1\n2 0\n"),
     ],
 )
-def test_formats_and_compressions(tmp_path, compression, suffix, text):
-    path = tmp_path / f"graph{suffix}{compression}"
-    path.write_bytes(COMPRESS[compression](text.encode()))
+def test_formats(tmp_path, suffix, text):
+    path = tmp_path / f"graph{suffix}"
+    path.write_text(text)
     weights = [7, -8] if "7" in text else [1, 1]
     graph = read(path)
     assert edges_of(graph) == [(0, 1, weights[0]), (2, 0, weights[1])]
@@ -139,6 +126,7 @@ def test_weights_keep_their_value(tmp_path, block_size, weights, expected):
         ("none.gr", "p tw 0 0", 0),
         ("none.txt", "5\n0\n", 5),
         ("none.txt", "# no edges\n5", 5),
+        ("none.graph", "0 0\n\n", 0),
     ],
 )
 def test_graphs_without_edges(tmp_path, name, text, num_vertices):
@@ -163,11 +151,9 @@ def test_arrays(tmp_path, weight, dtype):
     if weight:
         columns[weight] = np.array([0.5, -1], np.float16)
     np.savez(tmp_path / "graph.npz", n=4, **columns)
-    folder = tmp_path / "graph"
-    folder.mkdir()
-    (folder / "n.txt").write_text("4\n")
-    for name, values in columns.items():
-        np.save(folder / f"{name}.npy", values)
+    folder = save_columns(tmp_path / "graph", columns["u"], columns["v"], n=4)
+    if weight:
+        np.save(folder / f"{weight}.npy", columns[weight])
     for path in (tmp_path / "graph.npz", folder):
         graph = read(path)
         assert edges_of(graph) == [(0, 2, 0.5 if weight else 1), (1, 1, -1 if weight else 1)]
@@ -178,17 +164,13 @@ def test_arrays(tmp_path, weight, dtype):
 
 
 def test_columns_of_a_folder_are_read_only(tmp_path):
-    for name in "uvw":
-        np.save(tmp_path / f"{name}.npy", np.arange(3))
-    graph = read(tmp_path)
+    graph = read(save_columns(tmp_path, *[np.arange(3)] * 3))
     with pytest.raises(ValueError, match="read-only"):
         graph.u[0] = 1
 
 
 def test_folder_without_edges(tmp_path):
-    for name in "uv":
-        np.save(tmp_path / f"{name}.npy", np.empty(0, np.int64))
-    assert read(tmp_path).num_edges == 0
+    assert read(save_columns(tmp_path, *[np.empty(0, np.int64)] * 2)).num_edges == 0
 
 
 def test_several_files(tmp_path):
@@ -256,7 +238,7 @@ def test_weights_of_several_files_are_exact(tmp_path):
             read([large, saved("negative", np.array([-1], dtype))])
 
 
-def solve_text(folder, name, text, **options):
+def read_text(folder, name, text, **options):
     (folder / name).write_bytes(text.encode())
     return read(folder / name, **options)
 
@@ -271,13 +253,14 @@ def solve_text(folder, name, text, **options):
         ("a.graph", "3 1\n2\n1", [(0, 1, 1), (1, 0, 1)]),
         ("b.graph", "2 1 1\n2 0.5\n1 0.5\n", [(0, 1, 0.5), (1, 0, 0.5)]),
         ("a.txt", "0 1 5\r1 2 3\r", [(0, 1, 5), (1, 2, 3)]),
+        ("c.graph", "2 1\r\n2\r\n1\r\n", [(0, 1, 1), (1, 0, 1)]),
         ("b.txt", "0 +1 +5\n1 2 -3\n", [(0, 1, 5), (1, 2, -3)]),
         ("c.txt", "0.0 1.0 5\n1.0 2e0 3\n", [(0, 1, 5), (1, 2, 3)]),
         ("a.csv", "u,v,weight\n0,1.000,+2.5\n", [(0, 1, 2.5)]),
     ],
 )  # fmt: skip
 def test_unusual_text(name, text, edges, tmp_path):
-    assert edges_of(solve_text(tmp_path, name, text)) == edges
+    assert edges_of(read_text(tmp_path, name, text)) == edges
 
 
 @pytest.mark.parametrize(
@@ -298,7 +281,7 @@ def test_unusual_text(name, text, edges, tmp_path):
 )  # fmt: skip
 def test_text_that_is_refused(name, text, message, tmp_path):
     with pytest.raises(FileFormatError, match=message):
-        solve_text(tmp_path, name, text)
+        read_text(tmp_path, name, text)
 
 
 KONECT = "% sym weighted\n1 2 5 1082040961\n2 3 3 1082155839\n"
@@ -311,7 +294,7 @@ KONECT = "% sym weighted\n1 2 5 1082040961\n2 3 3 1082155839\n"
 @pytest.mark.parametrize("text", [KONECT, KONECT.replace("% sym weighted\n", "").replace(" ", ",")])
 def test_columns_by_position(columns, weights, text, tmp_path):
     name = "a.csv" if "," in text else "out.konect"
-    graph = solve_text(tmp_path, name, text, columns=columns, first_id=1)
+    graph = read_text(tmp_path, name, text, columns=columns, first_id=1)
     assert edges_of(graph) == [(0, 1, weights[0]), (1, 2, weights[1])]
     options = {"columns": columns, "first_id": 1, "memory": "1GB"}
     forest = mstflow.minimum_spanning_forest(tmp_path / name, **options)
@@ -321,10 +304,10 @@ def test_columns_by_position(columns, weights, text, tmp_path):
 def test_counts_before_pairs_are_not_an_edge(tmp_path):
     text = "5 4\n0 1\n1 2\n2 3\n0 2\n"
     with pytest.raises(FileFormatError, match="line 1: '5 4' may state the numbers of vertices"):
-        solve_text(tmp_path, "a.txt", text)
-    assert solve_text(tmp_path, "a.txt", text, columns=(0, 1)).num_edges == 5
+        read_text(tmp_path, "a.txt", text)
+    assert read_text(tmp_path, "a.txt", text, columns=(0, 1)).num_edges == 5
     for other in (text + "0 3\n", text.replace("5", "2"), "0 1\n1 2\n"):
-        assert solve_text(tmp_path, "a.txt", other).num_edges == other.count("\n")
+        assert read_text(tmp_path, "a.txt", other).num_edges == other.count("\n")
 
 
 @pytest.mark.parametrize("memory", [None, "1GB"])
@@ -345,9 +328,9 @@ def test_ids_from_one(text, memory, tmp_path):
 
 def test_ids_from_zero_beyond_the_stated_number(tmp_path):
     with pytest.raises(FileFormatError, match="line 1: states 3 vertices, but ids are from 0 to 3"):
-        solve_text(tmp_path, "a.txt", "3 2\n0 2 5\n2 3 4\n")
+        read_text(tmp_path, "a.txt", "3 2\n0 2 5\n2 3 4\n")
     with pytest.raises(FileFormatError, match="line 2: vertex id 4 is not in 0 to"):
-        solve_text(tmp_path, "a.txt", "3 1\n0 4 5\n")
+        read_text(tmp_path, "a.txt", "3 1\n0 4 5\n")
 
 
 @pytest.mark.parametrize("memory", [None, "1GB"])
@@ -371,3 +354,10 @@ def test_a_file_without_weights_among_others(names, memory, tmp_path):
     chunks = [([0], [1], [5]), ([1], [2])]
     with pytest.raises(GraphError, match="edge 1: there are no weights from here on"):
         solve([tuple(map(np.array, chunk)) for chunk in chunks])
+
+
+@pytest.mark.parametrize("name", ["A.TXT", "a.txt.GZ"])
+def test_suffixes_in_capitals(tmp_path, name):
+    compress = COMPRESS.get(Path(name).suffix.lower(), bytes)
+    (tmp_path / name).write_bytes(compress(b"0 1 5\n"))
+    assert read(tmp_path / name).num_edges == 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import io as scipy_io
 
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
@@ -121,7 +123,6 @@ def test_text_that_other_programs_read(tmp_path):
     write_columns(tmp_path / "out.gr", columns, num_vertices=5)
     assert (tmp_path / "out.gr").read_text() == "p sp 5 2\na 1 3 0.1\na 4 2 -2\n"
     write_columns(tmp_path / "out.mtx", columns, num_vertices=5)
-    scipy_io = pytest.importorskip("scipy.io")
     matrix = scipy_io.mmread(tmp_path / "out.mtx").toarray()
     assert matrix.shape == (5, 5)
     assert (matrix[0, 2], matrix[2, 0], matrix[3, 1], matrix[1, 3]) == (0.1, 0.1, -2, -2)
@@ -201,8 +202,6 @@ def test_refused_outputs(tmp_path, name, match):
 
 @pytest.mark.parametrize("name", ["out.npz", "out.csv", "out.parquet", "out"])
 def test_failed_write_keeps_the_old_file(tmp_path, name, monkeypatch):
-    from pathlib import Path
-
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -212,3 +211,24 @@ def test_failed_write_keeps_the_old_file(tmp_path, name, monkeypatch):
     with pytest.raises(OptionError, match="No space left"):
         write_columns(tmp_path / name, COLUMNS)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["out", "out.npz", "out.csv", "out.gr", "out.mtx"])
+def test_a_full_disk_names_the_file_and_the_bytes(tmp_path, name):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    columns = dict.fromkeys(["u", "v", "weight"], np.arange(200_000))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        with pytest.raises(OptionError, match=r"out\S*: File too large after \d+,\d+ bytes$"):
+            write_columns(tmp_path / name, columns, num_vertices=200_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["OUT.MTX", "out.Gr", "out.NPZ", "out.CSV", "out.Parquet"])
+def test_suffixes_in_capitals(tmp_path, name):
+    write_columns(
+        tmp_path / name, dict.fromkeys(["u", "v", "weight"], np.arange(2)), num_vertices=2
+    )
+    assert read(tmp_path / name).num_edges == 2

@@ -1,19 +1,10 @@
 """The estimators: scikit-learn's own tests and checks pass, and results equal those of others."""
 
-import os
 import re
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
-
-import mstflow
-from mstflow.errors import GraphError
-
-pytest.importorskip("sklearn")
-
 import sklearn.cluster
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array, csr_array
@@ -28,7 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+import mstflow
 from mstflow.cluster import HDBSCAN, SingleLinkage
+from mstflow.errors import GraphError
+from processes import run_python
 
 X, _ = make_blobs(300, centers=4, n_features=3, cluster_std=1.5, random_state=3)
 D = pairwise_distances(X)
@@ -41,12 +35,9 @@ def test_tests_of_scikit_learn_pass(tmp_path):
     plugin = "import sklearn.cluster, mstflow.cluster\n"
     plugin += "sklearn.cluster.HDBSCAN = mstflow.cluster.HDBSCAN\n"
     (tmp_path / "use_mstflow.py").write_text(plugin)
-    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    options = ["-q", "-p", "no:cacheprovider", "-p", "use_mstflow", "--rootdir", str(tmp_path)]
-    module = "sklearn.cluster.tests.test_hdbscan"
-    command = [sys.executable, "-m", "pytest", *options, "-k", SELECTED, "--pyargs", module]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "use_mstflow", "--rootdir", tmp_path]
+    command = ["-m", "pytest", *options, "-k", SELECTED, "--pyargs"]
+    done = run_python(*command, "sklearn.cluster.tests.test_hdbscan", path=[tmp_path], cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
 
@@ -232,12 +223,12 @@ def test_bad_parameters(estimator, message):
         estimator.fit(X)
 
 
-def test_points_get_a_hint():
+def test_an_array_of_points_has_advice():
     with pytest.raises(GraphError, match=r"found ndarray of shape \(300, 3\).* use mstflow.clus"):
         mstflow.minimum_spanning_forest(X)
 
 
 def test_import_without_scikit_learn():
     program = "import sys; sys.modules['sklearn'] = None; import mstflow; mstflow.cluster"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = run_python("-c", program)
     assert "needs the package scikit-learn; install mstflow[sklearn]" in done.stderr

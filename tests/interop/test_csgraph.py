@@ -1,20 +1,19 @@
 """The drop-in for scipy: scipy's own tests pass on it, and results equal those of scipy."""
 
 import importlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import mstflow
 from graph_strategies import edge_lists
 from mstflow.csgraph import minimum_spanning_tree
 from mstflow.errors import GraphError, OptionError
+from processes import run_python
 
-sparse = pytest.importorskip("scipy.sparse")
 scipy_tree = importlib.import_module("scipy.sparse.csgraph").minimum_spanning_tree
 
 
@@ -28,7 +27,7 @@ def test_tests_of_scipy_pass(monkeypatch):
 
 
 def parts(matrix):
-    """Everything of a CSR matrix, so that equal results are equal entry for entry."""
+    """Return the type, the shape and the arrays of a CSR matrix."""
     arrays = (matrix.data, matrix.indices, matrix.indptr)
     return type(matrix), matrix.shape, [(a.dtype, a.tolist()) for a in arrays]
 
@@ -86,5 +85,5 @@ def test_errors():
 def test_module_is_an_attribute_of_the_package():
     assert mstflow.csgraph.minimum_spanning_tree is minimum_spanning_tree
     program = "import sys, mstflow; mstflow.csgraph; print('scipy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = run_python("-c", program)
     assert (done.stdout, "csgraph" in dir(mstflow)) == ("False\n", True)

@@ -1,10 +1,9 @@
 """The networkx backend: networkx's own tests pass on it, and results equal those of networkx."""
 
-import os
 import re
-import subprocess
 import sys
 
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,8 +13,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow.errors import GraphError, OptionError
 from mstflow.interop.networkx import backend, info
-
-networkx = pytest.importorskip("networkx")
+from processes import run_python
 
 KINDS = [networkx.Graph, networkx.MultiGraph]
 TREES = ["minimum_spanning_tree", "maximum_spanning_tree"]
@@ -24,14 +22,11 @@ EDGES = ["minimum_spanning_edges", "maximum_spanning_edges"]
 
 def test_tests_of_networkx_pass(tmp_path):
     forced = {"NETWORKX_TEST_BACKEND": "mstflow", "NETWORKX_FALLBACK_TO_NX": "True"}
-    modules = ["networkx.algorithms.tree.tests.test_mst"]
     log = tmp_path / "log"
-    options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
-    options += ["--log-level", "DEBUG", "--log-file", str(log), "-k", "not iterator"]
-    command = [sys.executable, "-m", "pytest", *options, "--pyargs", *modules]
-    done = subprocess.run(
-        command, env={**os.environ, **forced}, cwd=tmp_path, capture_output=True, text=True
-    )
+    options = ["-q", "-p", "no:cacheprovider", "--rootdir", tmp_path]
+    options += ["--log-level", "DEBUG", "--log-file", log, "-k", "not iterator"]
+    command = ["-m", "pytest", *options, "--pyargs", "networkx.algorithms.tree.tests.test_mst"]
+    done = run_python(*command, variables=forced, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
     called = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", log.read_text())
@@ -58,8 +53,7 @@ except NotImplementedError:
 
 
 def test_networkx_dispatches():
-    command = [sys.executable, "-W", "error", "-c", DISPATCH]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_python("-W", "error", "-c", DISPATCH)
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
     used = re.findall(r"Using backend 'mstflow' for call to '(\w+)'", done.stderr)
     inner = "minimum_spanning_edges"  # which networkx calls for its own tree
@@ -82,7 +76,7 @@ def converted(graph, **options):
 
 
 def orders(graph):
-    """Everything of a graph, with the order in which it stands."""
+    """Return the type, attributes, nodes and edges of a graph, in order."""
     rows = [(u, list(row.items())) for u, row in graph.adjacency()]
     return type(graph), graph.graph, list(graph.nodes(data=True)), rows
 

@@ -1,4 +1,4 @@
-"""Unusual networkx graphs: nodes, keys, weights and dictionaries of any type, and other threads."""
+"""Unusual networkx graphs: nodes, keys, weights and dictionaries of any type."""
 
 from collections import OrderedDict, UserDict, defaultdict
 from decimal import Decimal
@@ -6,14 +6,13 @@ from fractions import Fraction
 from functools import partial
 from itertools import count
 
+import networkx
 import numpy as np
 import pytest
 
 from covering import covering
 from mstflow.interop.networkx import backend
 from mstflow.interop.networkx.info import FUNCTIONS
-
-networkx = pytest.importorskip("networkx")
 
 KINDS = [networkx.Graph, networkx.MultiGraph]
 SPANNING = [name for name in FUNCTIONS if "spanning" in name]
@@ -24,7 +23,7 @@ def converted(graph):
 
 
 def listed(result):
-    """Return a result with the order of everything in it."""
+    """Return the type, nodes and edges of a result, in order."""
     if isinstance(result, networkx.Graph):
         neighbors = [(u, list(row.items())) for u, row in result.adjacency()]
         return type(result), list(result.nodes(data=True)), neighbors
@@ -40,35 +39,35 @@ def assert_results_equal(graph, **options):
     assert listed(graph) == before
 
 
-class Text(str):
-    """A string that equals no other object, although all have the same hash."""
+class Unequal:
+    """An object that equals no other."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return self is other
+
+    def __ne__(self, other):
+        return self is not other
+
+
+class Text(Unequal, str):
+    """A string; all have the same hash."""
 
     __slots__ = ()
 
     def __hash__(self):
         return 1
 
-    def __eq__(self, other):
-        return self is other
 
-    def __ne__(self, other):
-        return self is not other
-
-
-class Integer(int):
-    """An integer that equals no other object."""
+class Integer(Unequal, int):
+    """An integer."""
 
     __hash__ = object.__hash__
 
-    def __eq__(self, other):
-        return self is other
-
-    def __ne__(self, other):
-        return self is not other
-
 
 class Alike:
-    """An object whose hash says nothing."""
+    """An object; all have the same hash."""
 
     def __init__(self, number):
         self.number = number

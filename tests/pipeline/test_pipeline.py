@@ -733,10 +733,3 @@ def test_a_result_of_one_field():
     assert report.plan.algorithm == "three-rounds"
     with pytest.raises(PipelineError, match="pipeline 'three-rounds': its result: reads 'colour'"):
         THREE_ROUNDS.run(GRAPH, result=("labels", "colour"))
-
-
-def test_scans_return_only_the_forest():
-    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'; choose whole or"):
-        THREE_ROUNDS.run(GRAPH, strategy="tree")
-    fields, _ = mstflow.algorithm("kruskal").run(GRAPH, strategy="tree", partitions=2)
-    assert fields["forest"].tolist() == [1, 2, 3]

@@ -10,6 +10,7 @@ from pyarrow import feather
 
 import mstflow
 from covering import covering
+from graph_files import save_columns
 from mstflow import Pipeline
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
@@ -31,10 +32,12 @@ from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.host import show_bytes
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Chosen, Count
+from strategy_names import BOUNDED, SINGLE
 
+SEVERAL = [name for name in BOUNDED if name not in SINGLE]
 CASES = [
-    *covering(["auto", "tree", "two-scan", "iterate"], ["inline", "threads"], [None, 1, 8]),
-    *covering(["fold"], ["inline", "threads"], [None, 1]),
+    *covering(["auto", *SEVERAL], ["inline", "threads"], [None, 1, 8]),
+    *covering([name for name in BOUNDED if name in SINGLE], ["inline", "threads"], [None, 1]),
     ("two-scan", "processes", 8),
     ("sweep", "inline", None),
 ]
@@ -47,13 +50,11 @@ WITHOUT_KERNELS = tuned(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    random, path = np.random.default_rng(4), tmp_path_factory.mktemp("graph")
-    for name, column in zip("uvw", random.integers(0, 900, (3, 20_000)), strict=True):
-        np.save(path / f"{name}.npy", column.astype(np.int32))
-    return path
+    columns = np.random.default_rng(4).integers(0, 900, (3, 20_000)).astype(np.int32)
+    return save_columns(tmp_path_factory.mktemp("graph"), *columns)
 
 
-def hold(monkeypatch, count):
+def set_held_bytes(monkeypatch, count):
     """Let commands find that this process holds this number of bytes."""
     for module in (command, terminal):
         monkeypatch.setattr(module, "rss_bytes", lambda: count)
@@ -62,7 +63,7 @@ def hold(monkeypatch, count):
 
 @pytest.mark.parametrize(("strategy", "scheduler", "partitions"), CASES)
 def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypatch, capsys):
-    hold(monkeypatch, 0)
+    set_held_bytes(monkeypatch, 0)
     options = ["--strategy", strategy, "--scheduler", scheduler, "--threads", "2"]
     options += [] if partitions is None else ["--partitions", str(partitions)]
 
@@ -95,7 +96,7 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
 
 
 def test_the_memory_of_every_process_counts(folder, monkeypatch, capsys):
-    hold(monkeypatch, 0)
+    set_held_bytes(monkeypatch, 0)
 
     def least(scheduler, threads):
         options = ["--scheduler", scheduler, "--threads", str(threads), "--partitions", "1"]
@@ -122,7 +123,7 @@ def test_the_least_memory_of_a_plan_is_enough(end, folder, tmp_path, monkeypatch
         np.savetxt(path, np.stack(columns, axis=1), "%d")
     else:
         write_graph(path, EdgeSource.of(mstflow.EdgeList(*columns)))
-    hold(monkeypatch, 0)
+    set_held_bytes(monkeypatch, 0)
     assert main(["plan", str(path), "--memory", "10GB", "--json"]) == 0
     least = json.loads(capsys.readouterr().out)["least"]
     assert main(["solve", str(path), "--memory", str(least), "--json"]) == 0
@@ -147,7 +148,7 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
     """The process holds the numbered graph before a solve begins."""
     path, ends = tmp_path / "pairs.csv", ("left", "right")
     path.write_text("left,right,weight\na,b,3\nb,c,1\na,c,2\n")
-    hold(monkeypatch, 10**9)
+    set_held_bytes(monkeypatch, 10**9)
     assert main(["plan", str(path), "--ends", *ends, "--json", "--memory", "10GB"]) == 0
     least = json.loads(capsys.readouterr().out)["least"] - 10**9
     graph = mstflow.read(path, ends=ends)
@@ -161,8 +162,8 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("threads", [None, 3])
-def test_threads_are_those_of_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
-    hold(monkeypatch, 0)
+def test_threads_count_for_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
+    set_held_bytes(monkeypatch, 0)
     options = ["--scheduler", "tcp://host:8786", "--workers", "2", "--memory", "10GB"]
     options += [] if threads is None else ["--threads", str(threads)]
     assert main(["plan", str(folder), *options, "--json"]) == 0
@@ -213,7 +214,7 @@ def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
     pipeline = mstflow.algorithm("boruvka-edgelist")
-    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'"):
+    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'; choose whole or"):
         pipeline.run(folder, result=("edges", "forest"), strategy="tree")
     fields, report = pipeline.run(folder, result=("edges", "forest"), partitions=3)
     assert report.plan.strategy == "iterate"

@@ -1,6 +1,5 @@
 """Tests of the CUDA device without a GPU: compiling, caching, launching, and error messages."""
 
-import contextlib
 import importlib.util
 import os
 import stat
@@ -8,9 +7,7 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Barrier, get_ident, local
 from time import sleep
 from types import ModuleType, SimpleNamespace
 
@@ -22,6 +19,7 @@ from mstflow.errors import KernelError
 from mstflow.primitives.cuda import device as cuda_device
 from mstflow.primitives.cuda.compiler import SOURCES, Compiler, open_cache
 from mstflow.runtime.sizes import tuned
+from processes import run_python
 
 HEADER = "#pragma once\nusing u32 = unsigned int;\nusing u64 = unsigned long long;\n"
 SOURCE = """#include "common.cuh"
@@ -47,9 +45,9 @@ def sources(tmp_path, monkeypatch):
 class Double(Compiler):
     """A double of the compiler that lists the kernels that it compiled."""
 
-    def __init__(self, sources=SOURCES, version=12090, architectures=(80, 90)):
-        super().__init__(sources, cache={})
-        self.compiled, self.found = [], (version, list(architectures))
+    def __init__(self, sources=SOURCES, version=12090, cache=None):
+        super().__init__(sources, cache={} if cache is None else cache)
+        self.compiled, self.found = [], (version, [80, 90])
 
     def version(self):
         return self.found
@@ -147,8 +145,8 @@ class Full(dict):
         raise OSError(28, "No space left on device")
 
 
-def test_kernels_compile_if_the_disk_is_full(compiler):
-    compiler._cache = Full()
+def test_kernels_compile_if_the_disk_is_full(sources):
+    compiler = Double(sources, cache=Full())
     assert compiler.cached(*KERNEL) != compiler.cached(*KERNEL)
     assert compiler.compiled == [KERNEL] * 2
 
@@ -273,67 +271,6 @@ def test_free_memory_is_what_one_array_can_take(library, limit, free):
     assert cuda_device.CupyDevice().free_memory() == free
 
 
-class Stream:
-    """A double of CuPy's stream: `inside` has the threads that use it."""
-
-    def __init__(self, ptr=1):
-        self.ptr, self.inside = ptr, []
-
-    def __enter__(self):
-        self.inside.append(get_ident())
-
-    def __exit__(self, *_):
-        self.inside.remove(get_ident())
-
-
-class Place(contextlib.nullcontext):
-    """A double of CuPy's device."""
-
-    id = 0
-
-
-def test_streams_are_lent_from_a_fixed_set(library):
-    """Two threads that compute at once have two streams; a hundred later threads reuse them."""
-    arrays, made, together = library(Arrays()), [], Barrier(2, timeout=60)
-    arrays.cuda.get_current_stream = lambda: Stream(ptr=0)
-    arrays.cuda.Device = Place
-    sys.modules["cupy"].cuda.Stream = lambda: made.append(Stream()) or made[-1]
-    device = cuda_device.CupyDevice()
-
-    def compute(beside):
-        with beside:
-            together.wait()
-            inside = [thread for stream in made for thread in stream.inside]
-            together.wait()
-        return inside
-
-    for _ in range(50):
-        with ThreadPoolExecutor(2) as team:
-            first, second = team.map(compute, (device.beside(), device.beside()))
-        assert len(set(first)) == len(first) == 2
-        assert sorted(first) == sorted(second)
-    assert len(made) == 2
-
-
-def test_tasks_use_the_device_and_stream_of_their_caller(library):
-    arrays, places = library(Arrays()), local()
-
-    @contextmanager
-    def entered(place):
-        places.now = [*getattr(places, "now", []), place]
-        yield
-        places.now.pop()
-
-    arrays.cuda.is_available = lambda: True
-    arrays.cuda.Device = lambda: entered("device 1")
-    arrays.cuda.get_current_stream = lambda: entered("stream 7")
-    function = cuda_device.computing_here(lambda *given: (*given, *places.now))
-    with ThreadPoolExecutor(1) as team:
-        assert team.submit(function, "task").result() == ("task", "device 1", "stream 7")
-    arrays.cuda.is_available = lambda: False
-    assert cuda_device.computing_here(len) is len
-
-
 class Slow(Double):
     """A compiler that another thread can overtake."""
 
@@ -455,8 +392,7 @@ def test_backends_that_are_not_usable(backend, tmp_path):
         assert main(["solve", {str(graph)!r}, "--quiet"]) == 0
         assert main(["info"]) == 0
     """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_python("-c", textwrap.dedent(program))
     assert (done.returncode, done.stderr) == (0, "")
     reason, error, shown, *rest = done.stdout.splitlines()
     assert reason.startswith(f"it needs the package {backend}: mstflow[c")
@@ -477,15 +413,6 @@ def test_a_description_of_devices(library):
     device = {"name": "A device", "memory_bytes": 16 * 10**9, "compute_capability": "8.0"}
     versions = {"driver": "13.1", "runtime": "12.9", "nvrtc": "12.9"}
     assert cuda_device.describe_devices(Double()) == {**versions, "devices": [device] * 2}
-
-
-def test_cupy_is_not_imported_for_small_graphs():
-    program = (
-        "import sys, mstflow\nmstflow.minimum_spanning_forest(([0], [1], [2]))\n"
-        "print([name for name in ('cupy', 'cuda.core', 'cuda.bindings') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "[]\n"
 
 
 def test_the_installed_package_has_the_sources():

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
 import threading
 
+import numba
 import numpy as np
 import pytest
 
 import mstflow
 from mstflow.errors import OptionError
 from mstflow.runtime.identity import identify
+from processes import run_python
 
 LIMIT = 3
 
@@ -48,7 +48,7 @@ def limited(a, b):
 
 
 def compiled(function):
-    return pytest.importorskip("numba").njit(function)
+    return numba.njit(function)
 
 
 SAME_KIND = {
@@ -97,7 +97,7 @@ def test_recursive_functions_and_cycles():
     assert identify(countdown) == identify(countdown) != identify(other)
 
 
-def test_what_cannot_be_identified_is_refused():
+def test_objects_without_an_identity_are_refused():
     lock = threading.Lock()
     with pytest.raises(OptionError, match=r"cannot identify <unlocked _thread.lock"):
         identify(lambda a, b: lock and a - b)
@@ -119,11 +119,8 @@ print(identify([outer(3), Weigh()]))
 
 def test_the_identity_is_the_same_in_every_process():
     found = {
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT.format(lines=lines)],
-            env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
+        run_python(
+            "-c", SCRIPT.format(lines=lines), variables={"PYTHONHASHSEED": seed}, check=True
         ).stdout
         for seed, lines in (("1", ""), ("2", "# a comment"))
     }
@@ -133,19 +130,16 @@ def test_the_identity_is_the_same_in_every_process():
 IMAGE = np.random.default_rng(0).random((60, 50)).astype(np.float32)
 
 
-@pytest.mark.parametrize(("strategy", "partitions"), [("fold", 1), ("tree", 3), ("two-scan", 2)])
-@pytest.mark.parametrize("kind", ["code", "closure"])
-def test_a_checkpoint_belongs_to_the_weights_of_a_grid(strategy, partitions, kind, tmp_path):
-    options = {"strategy": strategy, "partitions": partitions, "checkpoint": tmp_path / "kept"}
-    functions = {
-        "code": (lambda a, b: np.abs(a - b), lambda a, b: a + b),
-        "closure": (scaled(1.0), scaled(-1.0)),
-    }[kind]
-    first = mstflow.minimum_spanning_forest(mstflow.grid(IMAGE, weight=functions[0]), **options)
-    again = mstflow.minimum_spanning_forest(mstflow.grid(IMAGE, weight=functions[0]), **options)
-    assert np.array_equal(first.edge_ids, again.edge_ids)
+def test_a_checkpoint_belongs_to_the_weights_of_a_grid(tmp_path):
+    options = {"strategy": "tree", "partitions": 3, "checkpoint": tmp_path / "kept"}
+
+    def solve(factor):
+        grid = mstflow.grid(IMAGE, weight=scaled(factor))
+        return mstflow.minimum_spanning_forest(grid, **options)
+
+    assert np.array_equal(solve(1.0).edge_ids, solve(1.0).edge_ids)
     with pytest.raises(OptionError, match="of another run: input differ"):
-        mstflow.minimum_spanning_forest(mstflow.grid(IMAGE, weight=functions[1]), **options)
+        solve(-1.0)
 
 
 def test_a_checkpoint_belongs_to_the_metric_of_points(tmp_path):

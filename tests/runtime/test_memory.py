@@ -1,4 +1,4 @@
-"""Tests of the memory pool: what it holds at most, and offers to the system."""
+"""The memory pool: its blocks, its limits, and the pages that the system may take back."""
 
 import errno
 import mmap
@@ -6,7 +6,6 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -19,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mstflow.runtime import memory
+from processes import run_python
 
 sizes = st.lists(st.integers(1, 40).map(lambda pages: pages * memory.PAGE), max_size=40)
 
@@ -54,7 +54,7 @@ def test_blocks_do_not_overlap(sizes, data):
 
 @pytest.fixture
 def pool():
-    """A pool of its own."""
+    """A pool that only one test uses."""
     with mock.patch.object(memory, "_pool", memory.Pool()) as pool:
         yield pool
 
@@ -91,7 +91,7 @@ def test_pages_are_released_while_another_block_is_in_use(pool):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts page faults")
 def test_a_repeated_run_writes_to_no_new_pages(pool):
-    """Even though the idle blocks between others are too small for the last array."""
+    """The idle blocks between others are too small for the last array."""
     page = 2**21
     for _ in range(4):
         with memory.keeping_blocks():  # of another function
@@ -108,7 +108,7 @@ def test_a_repeated_run_writes_to_no_new_pages(pool):
 
 
 def test_arrays_that_outlive_a_run_are_returned_like_its_free_blocks(pool):
-    """Such as the forest, of which a run returns a copy."""
+    """The forest is such an array: a run returns a copy of it."""
     held = []
     for for_next in (True, True, False):
         with memory.keeping_blocks(for_next):
@@ -158,7 +158,7 @@ def test_too_large_arrays_raise_memory_error():
 
 @pytest.mark.skipif(not hasattr(mmap, "MAP_ANONYMOUS"), reason="Windows has no such range")
 def test_a_system_may_have_fewer_addresses_than_the_range():
-    """Such as a system of 32 bits."""
+    """A system of 32 bits has fewer."""
     with mock.patch.object(memory, "_pool", memory.Pool(2**64)) as pool:
         assert len(memory.empty(2**21, np.uint8)) == 2**21
         assert (pool.leases, pool.mapping) == (0, None)
@@ -167,7 +167,7 @@ def test_a_system_may_have_fewer_addresses_than_the_range():
 def ended(program):
     """Return the exit code of a process that runs a program."""
     imports = "import numpy as np; from mstflow.runtime import memory\n"
-    return subprocess.run([sys.executable, "-c", imports + textwrap.dedent(program)]).returncode
+    return run_python("-c", imports + textwrap.dedent(program)).returncode
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    tests = Path(__file__).resolve().parents[1]
+    sys.path[:1] = [str(tests), str(tests / "support")]
 
 from soak.campaign import KINDS, Campaign, run_case
 
@@ -20,8 +21,8 @@ def main() -> int:
     """Run a campaign, or repeat one case; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python tests/soak", description=__doc__)
     add = parser.add_argument
-    add("--minutes", type=float, default=60, help="how long cases begin")
-    add("--cases", type=int, help="how many cases begin at most")
+    add("--minutes", type=float, default=60, help="the time in which cases begin")
+    add("--cases", type=int, help="the largest number of cases")
     add("--processes", type=int, default=2)
     add("--patience", type=float, default=1, help="factor of the times after which cases hang")
     add("--seed", type=int, default=1, help="case number i of a kind and seed is always the same")

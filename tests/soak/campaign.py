@@ -108,7 +108,7 @@ class Worker:
         """Whether the case takes too long."""
         return bool(self.job) and time.monotonic() - self.started > self.limit
 
-    def fate(self) -> str:
+    def outcome(self) -> str:
         """Return the outcome of the case; if it hangs, log the stacks of all threads."""
         if self.is_hung:
             os.kill(self.process.pid, signal.SIGUSR1)
@@ -192,21 +192,21 @@ class Campaign:
         self._about = {**about, "began": time.strftime("%Y-%m-%d %H:%M:%S %z")}
         self.counts.runs.append(self._about)
         self._patience = patience
-        self._workers = [self._new_worker() for _ in range(processes)]
+        self.workers = [self._new_worker() for _ in range(processes)]
 
     def run(self) -> Counts:
         """Run cases until the time is over; return all counts."""
         try:
-            for worker in self._workers:
-                self._begin(worker)
-            while busy := [worker for worker in self._workers if worker.job]:
+            for worker in self.workers:
+                self.begin(worker)
+            while busy := [worker for worker in self.workers if worker.job]:
                 ready = wait([worker.pipe for worker in busy], timeout=1)
                 for worker in busy:
                     if worker.pipe in ready or worker.is_hung:
-                        self._begin(self._take(worker))
+                        self.begin(self.take(worker))
                 self._save(every=10)
         finally:
-            for worker in self._workers:
+            for worker in self.workers:
                 worker.end()
             self._save()
         return self.counts
@@ -214,7 +214,7 @@ class Campaign:
     def _new_worker(self) -> Worker:
         return Worker(self._messages, self._patience)
 
-    def _begin(self, worker: Worker) -> None:
+    def begin(self, worker: Worker) -> None:
         """Start the next case in a process, if there is time."""
         worker.job = None
         if self._left and time.monotonic() < self._stop:
@@ -223,7 +223,7 @@ class Campaign:
             self._spent[kind] += 1e-3  # so that several processes begin several kinds
             worker.begin(kind, self._seed, self.counts.next_case(kind, self._seed))
 
-    def _take(self, worker: Worker) -> Worker:
+    def take(self, worker: Worker) -> Worker:
         """Count the case of a process; return the process, or a new one if it died or hangs."""
         kind, following = worker.job[0], worker
         try:
@@ -231,10 +231,10 @@ class Campaign:
                 raise EOFError
             events, failure, peak = worker.pipe.recv()
         except (EOFError, OSError):
-            events, failure, peak = {}, _report(*worker.job, worker.fate()), 0
+            events, failure, peak = {}, _report(*worker.job, worker.outcome()), 0
             worker.end()
             following = self._new_worker()
-            self._workers[self._workers.index(worker)] = following
+            self.workers[self.workers.index(worker)] = following
         seconds = time.monotonic() - worker.started
         self._spent[kind] += seconds
         self.counts.add(kind, seconds, events)

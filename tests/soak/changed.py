@@ -16,12 +16,12 @@ import numpy as np
 from soak import oracle
 from soak.case import Case, Command, WrongError
 from soak.kills import SHARED, Large, large_graph, write_folder
+from strategy_names import ANY_GRAPH, SINGLE, UNBOUNDED
 
 #: Files change within this number of seconds after a command has loaded its libraries.
 LONGEST = 0.8
 #: Python that a command runs first.
 BEGUN = "import mstflow.commands.solve, pyarrow.csv, pyarrow.parquet; open({!r}, 'w').close()"
-STRATEGIES = ["auto", "whole", "fold", "tree", "two-scan", "sweep", "iterate"]
 
 
 def run(case: Case) -> None:
@@ -30,7 +30,7 @@ def run(case: Case) -> None:
     suffix = rng.choice(list(_WRITERS))
     place, new = _changed(case.seed, case.number // SHARED)
     change = rng.choice(list(_CHANGES))
-    strategy, moment = rng.choice(STRATEGIES), rng.random() ** 2 * LONGEST
+    strategy, moment = rng.choice(["auto", *ANY_GRAPH]), rng.random() ** 2 * LONGEST
     path, other = case.folder / f"graph{suffix}", case.folder / f"other{suffix}"
     _WRITERS[suffix](path, old)
     _WRITERS[suffix](other, new)
@@ -39,9 +39,9 @@ def run(case: Case) -> None:
         target, source = path / f"{'uvw'[place]}.npy", other / f"{'uvw'[place]}.npy"
     output = case.folder / "forest.npz"
     arguments = ["solve", path, "--strategy", strategy, "--quiet", "-o", output]
-    if strategy not in ("whole", "fold", "sweep"):
+    if strategy not in SINGLE:
         arguments += ["--partitions", rng.choice([1, 3, 10])]
-    if strategy != "whole" and rng.random() < 0.3:
+    if strategy not in UNBOUNDED and rng.random() < 0.3:
         arguments += ["--memory", "2GB"]
     case.choices = {"arguments": arguments, "change": change, "moment": moment, "file": target.name}
     case.counts.update([f"change: {change}", f"format: {suffix or 'folder'}"])

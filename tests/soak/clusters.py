@@ -1,4 +1,4 @@
-"""A cluster of two worker processes, which lives as long as the process that asks for it."""
+"""A cluster of two worker processes, which ends with the process that starts it."""
 
 from __future__ import annotations
 

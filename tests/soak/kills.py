@@ -21,6 +21,7 @@ from mstflow.errors import MstflowError
 from soak import oracle
 from soak.case import Case, Command
 from soak.clusters import healthy_workers
+from strategy_names import BOUNDED, SINGLE, STREAMING
 
 #: Unfinished work is saved every 20 seconds; here it is saved after every block.
 EAGER = """
@@ -58,10 +59,10 @@ def resume(case: Case) -> None:
     """Kill a command again and again, then let it end; its forest must be the oracle's."""
     rng, graph = case.rng, large_graph(case.seed, case.number // SHARED)
     parts = list(_folders(case.folder, graph, rng.choice([1, 8, 25])))
-    strategy = rng.choice(["two-scan", "tree", "fold", "sweep"])
+    strategy = rng.choice(STREAMING)
     kept, output = case.folder / "kept", case.folder / "forest.npz"
     arguments: list[Any] = ["solve", *parts, "--strategy", strategy]
-    if strategy not in ("fold", "sweep"):
+    if strategy not in SINGLE:
         arguments += ["--partitions", rng.choice([2, 7, 30])]
     arguments += ["--backend", rng.choice(["auto", "numba"]), "--quiet"]
     arguments += ["--checkpoint", kept, "-o", output]
@@ -124,13 +125,13 @@ def workers(case: Case) -> None:
     rng, graph = case.rng, large_graph(case.seed, case.number // SHARED)
     client = healthy_workers()
     options: dict[str, Any] = {
-        "strategy": rng.choice(["auto", "tree", "two-scan", "fold", "iterate"]),
+        "strategy": rng.choice(["auto", *BOUNDED]),
         "num_vertices": graph.num_vertices,
         "progress": False,
     }
-    if options["strategy"] != "fold":
+    if options["strategy"] not in SINGLE:
         options["partitions"] = rng.choice([2, 5, 12])
-    if rng.random() < 0.3 and options["strategy"] in ("tree", "two-scan", "fold"):
+    if rng.random() < 0.3 and options["strategy"] in STREAMING:
         options["checkpoint"] = str(case.folder / "kept")
     given = graph.columns if rng.random() < 0.5 else next(_folders(case.folder, graph, 1))
     moments = [rng.random() * 0.8 for _ in range(rng.choice([1, 1, 2, 4]))]

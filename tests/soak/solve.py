@@ -13,6 +13,7 @@ from soak.case import Case
 from soak.clusters import two_workers
 from soak.graphs import medium_graph, random_graph
 from soak.inputs import Input
+from strategy_names import ANY_GRAPH, SINGLE, STREAMING, UNBOUNDED
 
 #: By default Kruskal's join alone solves small graphs; these parameters make every stage run.
 EVERY = ", every stage"
@@ -96,11 +97,11 @@ def _choose_scheduler(options: dict[str, Any], rng: Any, shares: dict[str, int])
 def draw_options(case: Case, given: Input) -> dict[str, Any]:
     """Draw options that are compatible with each other and with those of the input."""
     rng = case.rng
-    strategy = rng.choice(["auto", "whole", "fold", "tree", "two-scan", "sweep", "iterate"])
+    strategy = rng.choice(["auto", *ANY_GRAPH])
     options: dict[str, Any] = dict(given.options)
     if given.is_read_once:
         strategy = rng.choice(["auto", "fold"])
-    elif strategy not in ("whole", "fold", "sweep"):
+    elif strategy not in SINGLE:
         options["partitions"] = rng.choice([None, *range(1, 8)])
     options |= {
         "maximum": rng.random() < 0.3,
@@ -112,9 +113,9 @@ def draw_options(case: Case, given: Input) -> dict[str, Any]:
     }
     if strategy == "sweep":
         options["algorithm"] = "auto"  # it has steps of its own
-    if strategy != "whole" and rng.random() < 0.2:
+    if strategy not in UNBOUNDED and rng.random() < 0.2:
         options["memory"] = rng.choice(["8GB", 10**10])
-    keeps = given.keeps_checkpoint and strategy in ("fold", "tree", "two-scan", "sweep")
+    keeps = given.keeps_checkpoint and strategy in STREAMING
     if keeps and rng.random() < 0.05:
         options["checkpoint"] = str(case.folder / "kept")
     if rng.random() < 0.05:

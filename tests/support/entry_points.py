@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from mstflow import plugins
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -25,3 +27,9 @@ def register_checkout(folder, version):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     scripts = {"console_scripts": project["scripts"]}
     register(folder, "mstflow", version, {**scripts, **project["entry-points"]})
+
+
+def forget_plugins():
+    """Let mstflow look for entry points again."""
+    plugins.plugins.cache_clear()
+    plugins.registered.cache_clear()

@@ -34,7 +34,6 @@ CONFORMANCE = "tests/primitives/test_conformance.py"
 SCANS = "tests/pipeline/streaming/test_scans.py"
 STREAMING = "tests/pipeline/streaming/test_streaming.py"
 PIPELINE = "tests/pipeline/test_pipeline.py"
-NETWORKX = "tests/interop/test_networkx.py"
 
 FAULTS = [
     # Stages.

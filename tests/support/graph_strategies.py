@@ -1,4 +1,4 @@
-"""Hypothesis strategies for graphs with difficult properties, and unions of such graphs."""
+"""Graphs of tests: Hypothesis strategies, unions of drawn graphs, and sizes of families."""
 
 import functools
 
@@ -10,6 +10,21 @@ from mstflow import EdgeList
 
 ID_DTYPES = ("i1", "u1", "i2", "i4", "u4", "i8", "u8")
 WEIGHT_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+
+#: Options with which each family of `mstflow generate` makes a graph that is solved at once.
+FAMILY_SIZES = {
+    "random": {"vertices": 100, "edges": 1000},
+    "rmat": {"scale": 7, "edges_per_vertex": 8},
+    "grid": {"rows": 20, "columns": 30},
+    "caveman": {"cliques": 12, "size": 11},
+    "connected-caveman": {"cliques": 12, "size": 11},
+    "circulant": {"vertices": 101, "degree": 5},
+    "hypercube": {"dimension": 7},
+    "chain": {"vertices": 500},
+    "star": {"vertices": 500},
+    "complete": {"vertices": 40},
+    "ssca2": {"scale": 8},
+}
 
 
 def weights(dtype):

@@ -1,4 +1,4 @@
-"""The oracle: Kruskal's algorithm in plain Python, in linear time except for the sort."""
+"""Oracles in plain Python: Kruskal's algorithm, linear except for the sort, and components."""
 
 import math
 from types import SimpleNamespace
@@ -55,6 +55,12 @@ class Sets:
             time, up = self.time[low], self.parent[low]
             a, b = (up, b) if low == a else (a, up)
         return time
+
+
+def numbered_by_first(labels):
+    """Renumber labels in the order of their first members."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
 
 
 def components(graph):

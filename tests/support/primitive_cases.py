@@ -469,13 +469,6 @@ def order_key(rng, dtype, n):
     return (weights,), options, np.array(keys, f"u{dtype.itemsize}")
 
 
-def signed_keys(rng, dtype, n):
-    """Return weights, the option `descending` of `order_key`, and the keys with ``signed=True``."""
-    weights, options = some_values(rng, dtype, n), {"descending": bool(rng.randrange(2))}
-    keys = [key_of(word, dtype, signed=True, **options) for word in words(weights)]
-    return weights, options, np.array(keys, f"u{dtype.itemsize}")
-
-
 @case(ALL)
 def weights_of(rng, dtype, n):
     (weights,), options, keys = order_key(rng, dtype, n)

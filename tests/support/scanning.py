@@ -1,4 +1,4 @@
-"""Run scanning strategies with any capacity; a user's run holds at least some blocks of edges."""
+"""Run scanning strategies with any capacity, and interrupt runs that resume."""
 
 import itertools
 
@@ -11,6 +11,7 @@ from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.pipeline.streaming.scan import Scanner
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import Backend
+from mstflow.progress import set_listener
 from mstflow.runtime.device import host_array
 
 
@@ -29,7 +30,8 @@ def scan(
 ):
     """Scan a source in partitions; return the edge ids of the forest and the report.
 
-    With the strategy "iterate", rounds run over the forests of the partitions.
+    A run of a user holds at least some blocks of edges; here, `capacity` is any number. With the
+    strategy "iterate", rounds run over the forests of the partitions.
     """
     count = source.num_edges
     bounds = [0, *sorted(cut % (count + 1) for cut in cuts), count]
@@ -59,3 +61,31 @@ def scan(
         **options,
     )
     return host_array(fields["forest"]), report
+
+
+class InterruptedOnPurposeError(KeyboardInterrupt):
+    """Raised in place of a kill."""
+
+
+def run_with_kills(call, every, after_kill=lambda: None):
+    """Call a function that resumes, and interrupt it at report number `every` of each run.
+
+    Returns
+    -------
+    result
+        That of the first call that is not interrupted.
+    kills : int
+    """
+    for kills in range(60):
+        count = itertools.count(1)
+
+        def progress(_step, _done, _total, count=count):
+            if next(count) == every:
+                raise InterruptedOnPurposeError
+
+        try:
+            with set_listener(progress):
+                return call(), kills
+        except InterruptedOnPurposeError:
+            after_kill()
+    raise AssertionError("the runs do not advance")

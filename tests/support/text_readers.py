@@ -12,6 +12,11 @@ from mstflow.graphs.formats.text.mtx import mtx_blocks
 from mstflow.graphs.formats.text.txt import txt_blocks
 
 
+def edges_of(graph):
+    """Return the edges of a graph as tuples of Python numbers."""
+    return list(zip(graph.u.tolist(), graph.v.tolist(), graph.weight.tolist(), strict=True))
+
+
 def reader(blocks):
     @functools.wraps(blocks)
     def read(path, *args, block_size=row_parser.BLOCK_SIZE):
@@ -32,4 +37,10 @@ read_csv, read_gr, read_metis, read_mtx, read_txt = map(
     reader, (csv_blocks, gr_blocks, metis_blocks, mtx_blocks, txt_blocks)
 )
 #: By suffix, for tests of several formats.
-READERS = {".gr": read_gr, ".txt": read_txt}
+READERS = {
+    ".csv": read_csv,
+    ".gr": read_gr,
+    ".graph": read_metis,
+    ".mtx": read_mtx,
+    ".txt": read_txt,
+}

@@ -21,6 +21,7 @@ REPORT = Report(
     {"num_joined": 3999},
     Plan("whole", reason="why & how", algorithm="kruskal", backend="numpy"),
 )
+WITHOUT_ROUNDS = ["kruskal", "kruskal-helpers", "prim"]
 TEXT = """\
 kruskal on numpy, whole: why & how
 
@@ -67,10 +68,15 @@ def test_html_needs_no_stylesheet():
 
 
 def test_reports_of_runs(algorithm):
-    random = np.random.default_rng(3)
-    report = mstflow.minimum_spanning_forest(
-        tuple(random.integers(0, 99, (2, 400))), algorithm=algorithm
-    ).report
+    graph = tuple(np.random.default_rng(3).integers(0, 99, (2, 400)))
+    pipeline = mstflow.algorithm(algorithm)
+    small = {"small": 0} if "small" in pipeline.values else {}  # else this graph takes no round
+    report = mstflow.minimum_spanning_forest(graph, algorithm=pipeline.given(**small)).report
+    vertices = [row.vertices for row in report.rounds[1:]]
+    assert vertices[:1] == ([] if algorithm in WITHOUT_ROUNDS else [99])
+    assert vertices == sorted(vertices, reverse=True)
+    assert [row.number for row in report.rounds] == list(range(len(report.rounds)))
+    assert all(row.bytes > 0 and min(row.seconds.values()) >= 0 for row in report.rounds)
     text, html = str(report), report._repr_html_()
     for name in (*report.seconds, *report.final):
         assert name in text

@@ -1,4 +1,4 @@
-"""Clusters without a common folder, from no workers, and with workers that are too small."""
+"""Clusters without a shared folder, without workers at first, and with too little memory."""
 
 import os
 import shutil
@@ -7,9 +7,13 @@ import sys
 
 import dask
 import numpy as np
+import pandas
 import pytest
+from dask import dataframe
 
 import mstflow
+from graph_files import save_columns
+from local_clusters import local_workers
 from mstflow import stage
 from mstflow.errors import FileFormatError, GraphError, OptionError, WorkerError
 from mstflow.graphs.file_checks import FileState, check_state, with_sample
@@ -26,36 +30,24 @@ GRAPH = (*RANDOM.integers(0, N, (2, M)), RANDOM.random(M))
 EXPECTED = mstflow.minimum_spanning_forest(GRAPH, num_vertices=N).edge_ids
 
 
-def save(folder):
-    folder.mkdir()
-    for name, column in zip("uvw", GRAPH, strict=True):
-        np.save(folder / f"{name}.npy", column)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def isolated(tmp_path_factory):
     """Yield a client of one worker in its own mount namespace, and three folders.
 
     The worker has a copy of the first folder, and sees the second one empty. It shares the third.
     """
-    from distributed import Client, LocalCluster
-
     base = tmp_path_factory.mktemp("isolated")
     folders = copied, hidden, shared = [base / name for name in ("copied", "hidden", "shared")]
     for folder in folders:
         folder.mkdir()
-    graph = save(copied / "graph")
+    graph = save_columns(copied / "graph", *GRAPH)
     shutil.copytree(graph, base / "copy")  # with the times
     mounts = f"mount --bind {base / 'copy'} {graph} && mount -t tmpfs none {hidden}"
     space = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
     if shutil.which("unshare") is None or subprocess.run([*space, mounts], check=False).returncode:
         pytest.skip("needs unprivileged mount namespaces")
-    with (
-        LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        worker = f"{sys.executable} -m distributed.cli.dask_worker {cluster.scheduler_address}"
+    with local_workers(0) as client:
+        worker = f"{sys.executable} -m distributed.cli.dask_worker {client.scheduler.address}"
         worker += " --nthreads 1 --no-nanny --no-dashboard"
         process = subprocess.Popen([*space, f"{mounts} && exec {worker}"], cwd=shared)
         try:
@@ -87,7 +79,7 @@ def test_arrays_need_no_common_folder(isolated, strategy):
 
 def test_hidden_files_are_named_with_what_to_share(isolated):
     client, _, hidden, _ = isolated
-    graph = save(hidden / "graph")
+    graph = save_columns(hidden / "graph", *GRAPH)
     message = r"u\.npy: No such file.* \(on worker tcp.*; all workers must see .* a shared folder"
     with pytest.raises(FileFormatError, match=message):
         mstflow.minimum_spanning_forest(graph, scheduler=client, strategy="tree")
@@ -126,13 +118,8 @@ def test_another_file_on_another_host_is_refused(tmp_path, harm):
 
 
 def test_a_plan_waits_for_the_first_worker():
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        cluster.adapt(minimum=0, maximum=2, interval="100ms")
+    with local_workers(0) as client:
+        client.cluster.adapt(minimum=0, maximum=2, interval="100ms", wait_count=600)
         forest = mstflow.minimum_spanning_forest(GRAPH, num_vertices=N, scheduler=client)
         assert forest.report.plan.memory is None or forest.partitions >= 1
         assert client.nthreads()
@@ -145,12 +132,9 @@ def die(whole_edges: Edges) -> Edges:
 
 
 def test_arrays_that_a_dead_worker_had_are_lost():
-    from distributed import Client, LocalCluster
-
     dying = mstflow.algorithm("kruskal").insert_before("join_by_weight", die)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
+        local_workers(2) as client,
         pytest.raises(WorkerError, match=r"results were lost: a worker died that had edges of the"),
     ):
         mstflow.minimum_spanning_forest(
@@ -158,7 +142,7 @@ def test_arrays_that_a_dead_worker_had_are_lost():
         )
 
 
-def decided(worker_memory, **options):
+def plan_on_workers(worker_memory, **options):
     graph = GraphFacts(20_000_000, 80_000_000, is_in_memory=True)
     workers = Workers("distributed", 4, 1, True, False, worker_memory)
     candidates = Alternatives(mstflow.algorithm("filter-kruskal"))
@@ -166,8 +150,8 @@ def decided(worker_memory, **options):
 
 
 def test_plans_fit_the_workers():
-    assert decided(10**12).strategy == "tree"
-    changed = decided(3 * 10**9)
+    assert plan_on_workers(10**12).strategy == "tree"
+    changed = plan_on_workers(3 * 10**9)
     assert changed.strategy == "two-scan"
     assert "a task of strategy 'tree' needs 5." in changed.reason
     assert "the smallest worker has 2.4 GB for each of its threads" in changed.reason
@@ -175,14 +159,14 @@ def test_plans_fit_the_workers():
     with pytest.raises(
         WorkerError, match=r"'tree' needs .* GB, but the smallest worker has 800 MB"
     ):
-        decided(10**9, strategy="tree")
-    lowered = decided(3 * 10**9, strategy="two-scan", memory="9GB")
+        plan_on_workers(10**9, strategy="tree")
+    lowered = plan_on_workers(3 * 10**9, strategy="two-scan", memory="9GB")
     assert "memory= is lowered to 2.4 GB" in lowered.reason
     assert lowered.memory <= 2_400_000_000
 
 
 def test_a_checkpoint_keeps_its_partitions(cluster, tmp_path):
-    graph = save(tmp_path / "graph")
+    graph = save_columns(tmp_path / "graph", *GRAPH)
     options = {"strategy": "tree", "checkpoint": tmp_path / "kept"}
     mstflow.minimum_spanning_forest(graph, partitions=5, **options)
     forest = mstflow.minimum_spanning_forest(graph, scheduler=cluster, **options)
@@ -194,7 +178,6 @@ def test_a_checkpoint_keeps_its_partitions(cluster, tmp_path):
 @pytest.mark.parametrize("kind", ["strings", "integers"])
 @pytest.mark.parametrize("form", ["delayed", "a table", "persisted"])
 def test_workers_number_names(cluster, kind, form, tmp_path):
-    pandas, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     u, v, weight = GRAPH
     names = np.array([f"n{i}" * (i % 4) + f"é{i}" for i in range(N)], object)
     left, right = (names[u], names[v]) if kind == "strings" else (u * 10**15 - 7, v * 10**15 - 7)
@@ -210,7 +193,7 @@ def test_workers_number_names(cluster, kind, form, tmp_path):
     chunks = [dask.delayed(piece)(start) for start in range(0, M + 2000, 2000)]  # the last is empty
     if form == "persisted":
         chunks = cluster.persist(chunks)
-    graph = frames.from_delayed(chunks, meta=table[:0]) if form == "a table" else chunks
+    graph = dataframe.from_delayed(chunks, meta=table[:0]) if form == "a table" else chunks
     forest = mstflow.minimum_spanning_forest(graph, ends=("l", "r"), scheduler=cluster)
     assert np.array_equal(forest.edge_ids, expected.edge_ids)
     assert forest.names.values.equals(expected.names.values)
@@ -219,7 +202,6 @@ def test_workers_number_names(cluster, kind, form, tmp_path):
 
 
 def test_names_of_two_kinds_are_refused_by_workers(cluster):
-    pandas = pytest.importorskip("pandas")
     chunks = [pandas.DataFrame({"l": [a], "r": [b]}) for a, b in ((1, 2), ("a", "b"), (None, 1))]
     for at, message in ((1, "all be strings or all integers"), (2, "^chunk 1: edge 0: column 'l'")):
         graph = [dask.delayed(chunks[0]), dask.delayed(chunks[at])]

@@ -1,15 +1,19 @@
 """Dask's collections are inputs of tasks: a cluster computes their chunks, never the caller."""
 
 import os
-import warnings
 from collections import Counter
 
 import dask
 import numpy as np
+import pandas
 import pytest
+from dask import array as dask_array
+from dask import dataframe
 
 import mstflow
+from graph_files import save_columns
 from mstflow.errors import FileFormatError, GraphError
+from strategy_names import ANY_ALGORITHM
 
 RANDOM = np.random.default_rng(12)
 N, M, SIZE = 2000, 24_000, 5000
@@ -33,19 +37,19 @@ def chunk(tmp_path):
 
 
 def graphs(client, chunk):
-    pandas, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
-    array = pytest.importorskip("dask.array")
 
     def table(start):
         return pandas.DataFrame(dict(zip(("u", "v", "weight"), chunk(start), strict=True)))
 
     starts = range(0, M, SIZE)
     delayed = [dask.delayed(chunk)(start) for start in starts]
-    frame = frames.from_map(table, starts, meta=pandas.DataFrame({"u": U, "v": V, "weight": W})[:0])
+    frame = dataframe.from_map(
+        table, starts, meta=pandas.DataFrame({"u": U, "v": V, "weight": W})[:0]
+    )
     columns = [
-        array.map_blocks(
+        dask_array.map_blocks(
             lambda starts, place=place: chunk(int(starts[0]))[place],
-            array.from_array(np.repeat(starts, SIZE)[:M], chunks=SIZE),
+            dask_array.from_array(np.repeat(starts, SIZE)[:M], chunks=SIZE),
             dtype=column.dtype,
             meta=column[:0],
         )
@@ -89,17 +93,16 @@ def test_collections_are_read_without_a_cluster(chunk, cluster):
 
 
 def test_an_array_of_two_or_three_columns(cluster):
-    array = pytest.importorskip("dask.array")
     columns = RANDOM.integers(0, 50, (400, 3))
     expected = mstflow.minimum_spanning_forest(tuple(columns.T))
     for scheduler in ("inline", cluster):
-        graph = array.from_array(columns, chunks=(150, 2))
+        graph = dask_array.from_array(columns, chunks=(150, 2))
         forest = mstflow.minimum_spanning_forest(graph, scheduler=scheduler)
         assert np.array_equal(forest.edge_ids, expected.edge_ids)
         unweighted = mstflow.minimum_spanning_forest(graph[:, :2], scheduler=scheduler)
         assert set(unweighted.weight.tolist()) == {1}
     with pytest.raises(GraphError, match=r"of one length, found shapes \(400,\), \(400,\), \(400,"):
-        mstflow.minimum_spanning_forest(array.from_array(np.repeat(columns, 2, axis=1)))
+        mstflow.minimum_spanning_forest(dask_array.from_array(np.repeat(columns, 2, axis=1)))
 
 
 def test_weights_of_two_dtypes_are_found_by_workers(cluster):
@@ -119,10 +122,7 @@ def test_a_bad_chunk_names_itself_and_the_worker(cluster):
 
 
 def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkeypatch):
-    folder = tmp_path / "graph"
-    folder.mkdir()
-    for name, column in zip("uvw", (U, V, W), strict=True):
-        np.save(folder / f"{name}.npy", column)
+    folder = save_columns(tmp_path / "graph", U, V, W)
     monkeypatch.chdir(tmp_path)
     forest = mstflow.minimum_spanning_forest("graph", scheduler=cluster, partitions=3)
     assert np.array_equal(forest.edge_ids, EXPECTED)
@@ -155,9 +155,8 @@ def test_rounds_are_few_tasks_named_after_stages(cluster, new_york):
 
 
 def test_dashboards_show_the_stages_of_scans(cluster):
-    graph = EXPECTED, (U, V, W)
-    forest, keys = tasks_of(cluster, "two-scan", graph=graph[1])
-    assert np.array_equal(forest.edge_ids, graph[0])
+    forest, keys = tasks_of(cluster, "two-scan", graph=(U, V, W))
+    assert np.array_equal(forest.edge_ids, EXPECTED)
     names = {key.partition("-")[0] for key in keys}
     assert {"scan_partition", "merge_forests", "collect_forest"} <= names
     stages = {stage.name for stage in mstflow.strategy("two-scan").stages()}
@@ -165,22 +164,14 @@ def test_dashboards_show_the_stages_of_scans(cluster):
     assert all("-two-scan-" in key for key in keys)
 
 
-def test_the_active_client_is_used_and_named(cluster):
-    with cluster.as_current(), warnings.catch_warnings():
-        forest = mstflow.minimum_spanning_forest((U, V, W), scheduler="dask", num_vertices=N)
-    assert forest.scheduler == f"distributed ({cluster.scheduler.address})"
-    assert np.array_equal(forest.edge_ids, EXPECTED)
-
-
-@pytest.mark.parametrize("strategy", ["whole", "iterate", "fold", "tree", "two-scan"])
+@pytest.mark.parametrize("strategy", ANY_ALGORITHM)
 def test_chunks_of_any_size(strategy):
-    array = pytest.importorskip("dask.array")
     for seed in range(20):
         random = np.random.default_rng(seed)
         count = int(random.integers(1, 30))
         columns = (*random.integers(0, 18, (2, count)), random.integers(0, 9, count))
         expected = mstflow.minimum_spanning_forest(columns, num_vertices=18).edge_ids
         for size in (3, 7):
-            chunks = tuple(array.from_array(column, chunks=size) for column in columns)
+            chunks = tuple(dask_array.from_array(column, chunks=size) for column in columns)
             found = mstflow.minimum_spanning_forest(chunks, num_vertices=18, strategy=strategy)
             assert found.edge_ids.tolist() == expected.tolist()

@@ -7,7 +7,6 @@ import multiprocessing
 import multiprocessing.spawn
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -20,9 +19,10 @@ import dask
 import numpy as np
 import pytest
 from distributed import Future
-from scanning import scan
 
 import mstflow
+from graph_files import save_columns
+from local_clusters import workers_with_backends
 from mstflow import EdgeList, Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.graphs.source import EdgeSource
@@ -32,6 +32,8 @@ from mstflow.pipeline.schedulers.scheduler import Inline, worker_backend
 from mstflow.primitives import Backend
 from mstflow.runtime.scratch import scratch_folder
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
+from processes import run_python
+from scanning import scan
 
 RANDOM = np.random.default_rng(5)
 GRAPH = (*RANDOM.integers(0, 3000, (2, 20000)), RANDOM.random(20000))
@@ -154,7 +156,7 @@ graph = ([0, 1, 2, 3], [1, 2, 3, 4])
 print(len(mstflow.minimum_spanning_forest(
     graph, algorithm=pipeline, scheduler="processes", partitions=2, threads=1).edge_ids))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = run_python("-c", program)
     assert (done.stdout, done.stderr) == ("4\n", "")
 
 
@@ -212,9 +214,7 @@ def test_a_scratch_folder_that_cannot_be_created(tmp_path):
 
 
 def test_inputs_may_be_read_only_memory_maps(tmp_path):
-    for name, column in zip("uvw", GRAPH, strict=True):
-        np.save(tmp_path / f"{name}.npy", column)
-    graph = mstflow.read(tmp_path)
+    graph = mstflow.read(save_columns(tmp_path, *GRAPH))
     assert not graph.u.flags.writeable
     expected = mstflow.minimum_spanning_forest(GRAPH).edge_ids
     for scheduler in ("inline", "threads", "processes"):
@@ -223,21 +223,11 @@ def test_inputs_may_be_read_only_memory_maps(tmp_path):
 
 
 def test_workers_may_have_different_backends():
-    from distributed import Client, Scheduler, SpecCluster, Worker
-
-    workers = {
-        name: {"cls": Worker, "options": {"nthreads": 1, "resources": {name: 1}}}
-        for name in ("numba", "numpy")
-    }
-    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
-    given = Backend("numpy", 3)
-    with (
-        SpecCluster(workers, scheduler) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    names, given = ["numba", "numpy"], Backend("numpy", 3)
+    with workers_with_backends(*names) as client:
         found = [
             client.submit(worker_backend, given, workers=[name], pure=False).result()
-            for name in workers
+            for name in names
         ]
         assert found == [Backend("numba", 3), given] != [given, given]
         expected = mstflow.minimum_spanning_forest(GRAPH)
@@ -326,28 +316,24 @@ def test_fields_that_no_later_stage_needs_are_dropped_at_once():
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path):
-    folder, scratch_folder = tmp_path / "graph", tmp_path / "scratch"
-    scratch_folder.mkdir()
-    folder.mkdir()
-    for name in "uvw":
-        np.save(folder / f"{name}.npy", np.random.default_rng(ord(name)).permutation(40_000))
+    columns = np.random.default_rng(0).permuted(np.tile(np.arange(40_000), (3, 1)), axis=1)
+    folder, scratch = save_columns(tmp_path / "graph", *columns), tmp_path / "scratch"
+    scratch.mkdir()
     program = f"""
 import resource
 import dask, mstflow
 graph = mstflow.read({str(folder)!r})
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # of the workers, too
-dask.config.set({{"temporary-directory": {str(scratch_folder)!r}}})
+dask.config.set({{"temporary-directory": {str(scratch)!r}}})
 try:
     mstflow.minimum_spanning_forest(graph, scheduler="processes", partitions=2, threads=1)
 except mstflow.errors.MstflowError as error:
     print(error)
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    reason = f"{re.escape(str(scratch_folder))}.*input-0-0: (File too large|.* requested and .*)"
-    assert re.match(reason, run.stdout), run.stdout
-    assert list(scratch_folder.iterdir()) == []
+    printed = run_python("-c", program, check=True).stdout
+    reason = f"{re.escape(str(scratch))}.*input-0-0: (File too large|.* requested and .*)"
+    assert re.match(reason, printed), printed
+    assert list(scratch.iterdir()) == []
 
 
 @stage(writes="i")
@@ -470,8 +456,7 @@ if __name__ == "__main__":
 
 def test_the_folder_of_a_killed_run_is_removed_by_the_next(tmp_path):
     pytest.importorskip("fcntl")
-    environment = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", KILLED_RUN], env=environment, check=False)
+    run_python("-c", KILLED_RUN, variables={"DASK_TEMPORARY_DIRECTORY": str(tmp_path)})
     (left,) = tmp_path.iterdir()
     with scratch_folder(str(tmp_path)) as folder:
         assert [str(path) for path in tmp_path.iterdir()] == [folder]
@@ -489,7 +474,7 @@ from mstflow.runtime.scratch import scratch_folder
 with scratch_folder({str(tmp_path)!r}):
     pass
 """
-        subprocess.run([sys.executable, "-c", locked], check=True)
+        run_python("-c", locked, check=True)
         assert len(list(tmp_path.iterdir())) == 3
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -518,3 +503,23 @@ def test_a_cluster_that_does_not_close_in_time_loses_no_result(monkeypatch):
     monkeypatch.setattr(LocalCluster, "close", close_late)
     forest = mstflow.minimum_spanning_forest(GRAPH, scheduler="processes", threads=1)
     assert forest.edge_ids.tolist() == mstflow.minimum_spanning_forest(GRAPH).edge_ids.tolist()
+
+
+def test_other_names_of_a_cluster(cluster, new_york):
+    address = cluster.scheduler.address
+    by_address = mstflow.minimum_spanning_forest(new_york, scheduler=address)
+    assert (by_address.scheduler, by_address.strategy, by_address.partitions) == (
+        f"distributed ({address})", "tree", 2,
+    )  # fmt: skip
+    with cluster.as_current():
+        by_dask = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=3)
+    assert by_dask.scheduler == f"distributed ({address})"
+    assert np.array_equal(by_address.edge_ids, by_dask.edge_ids)
+
+
+@pytest.mark.parametrize(("name", "scheduler"), [(None, "threads"), ("sync", "synchronous")])
+def test_dask_without_a_cluster_follows_its_configuration(new_york, name, scheduler):
+    with dask.config.set({"scheduler": name} if name else {}):
+        forest = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=2)
+    assert forest.scheduler.split()[0] == scheduler
+    assert forest.total_weight == 261159288

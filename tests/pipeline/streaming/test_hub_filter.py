@@ -1,4 +1,4 @@
-"""A filter drops most edges, and none of the forest."""
+"""The filter of hubs drops most edges, and no edge of the forest."""
 
 import itertools
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scanning import scan
 
 from graph_strategies import edge_lists
 from mstflow import EdgeList, backends
@@ -18,11 +17,12 @@ from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory
 from mstflow.pipeline.streaming.checkpoint import Record
 from mstflow.pipeline.streaming.facts import GraphFacts
-from mstflow.progress import set_listener
 from mstflow.runtime.host import show_bytes
 from oracle import kruskal
+from scanning import run_with_kills, scan
+from strategy_names import BOUNDED
 
-BEYOND = 2**33 + 5
+FIRST_ID = 2**33 + 5
 
 
 def edge_list(ends):
@@ -32,9 +32,9 @@ def edge_list(ends):
 def solve(graph, capacity, *, cuts=(), **options):
     """Scan a graph whose ids begin beyond 32 bits, with any capacity of the partitions."""
     source = EdgeSource.of(graph)
-    source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
+    source = EdgeSource(source.segments, graph.num_vertices, first_id=FIRST_ID).with_sizes()
     found, report = scan(source, cuts, capacity=capacity, **options)
-    return found - BEYOND, report
+    return found - FIRST_ID, report
 
 
 def scanned(report):
@@ -135,10 +135,6 @@ def test_equal_weights_need_many_scans_in_little_memory():
     assert np.array_equal(found, kruskal(graph))
 
 
-class InterruptedOnPurposeError(KeyboardInterrupt):
-    pass
-
-
 def records_in(folder, **options):
     """Return the function of a checkpoint from the name of a task to its record."""
     return lambda task: Record(str(folder / f"{task}.npz"), **options)
@@ -152,23 +148,8 @@ def test_a_killed_run_resumes(tmp_path, cuts, capacity):
     expected = kruskal(graph)
     checkpoint = records_in(tmp_path, seconds=0)  # save unfinished work after every block
     options = {"cuts": cuts, "can_rescan": True, "checkpoint": checkpoint}
-    kills = 0
-    while True:
-        count = 0
-
-        def progress(_step, _done, _total):
-            nonlocal count
-            count += 1
-            if count == 5:  # in the middle of a scan
-                raise InterruptedOnPurposeError
-
-        try:
-            with set_listener(progress):
-                found, _ = solve(graph, capacity, **options)
-            break
-        except InterruptedOnPurposeError:
-            kills += 1
-            assert kills < 40  # it gets on
+    # The fifth report is in the middle of a scan.
+    (found, _), kills = run_with_kills(lambda: solve(graph, capacity, **options), every=5)
     assert np.array_equal(found, expected)
     assert kills > 1 or capacity > 40
 
@@ -223,14 +204,14 @@ def test_sizes():
 
 
 @given(
-    strategy=st.sampled_from(["fold", "tree", "two-scan", "iterate"]),
+    strategy=st.sampled_from(BOUNDED),
     partitions=st.integers(1, 40),
     split_every=st.integers(2, 5),
     edges=st.integers(0, 10**8),
     spare=st.integers(0, 10**9),
     is_cluster=st.booleans(),
 )
-def test_held_edges_fit_the_bound(strategy, partitions, split_every, edges, spare, is_cluster):
+def test_capacity_fits_the_bound(strategy, partitions, split_every, edges, spare, is_cluster):
     where = Workers(workers=3, task_threads=2, is_cluster=is_cluster)
     scans = ScanMemory(
         GraphFacts(10**6, edges),

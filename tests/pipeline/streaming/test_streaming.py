@@ -4,7 +4,6 @@ import importlib
 import json
 import linecache
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -14,11 +13,15 @@ from typing import Any
 
 import dask
 import numpy as np
+import pandas
+import pyarrow as pa
 import pytest
-from scanning import scan
+from dask import dataframe
+from pyarrow import parquet
 
 import mstflow
 from covering import covering
+from graph_files import save_columns
 from mstflow import EdgeList
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.files import open_files
@@ -27,6 +30,9 @@ from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.schedulers.opening import open_scheduler
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.fields import Edges, Number
+from processes import run_python
+from scanning import scan
+from strategy_names import BOUNDED, SINGLE
 
 RANDOM = np.random.default_rng(8)
 N, M = 2000, 30_000
@@ -36,11 +42,7 @@ EXPECTED = mstflow.minimum_spanning_forest((U, V, W), num_vertices=N).edge_ids
 
 
 def save(folder, u=U, v=V, w=W):
-    folder.mkdir()
-    for name, column in zip("uvw", (u, v, w), strict=True):
-        np.save(folder / f"{name}.npy", column)
-    (folder / "n.txt").write_text(f"{N}\n")
-    return folder
+    return save_columns(folder, u, v, w, N)
 
 
 @pytest.fixture
@@ -48,14 +50,11 @@ def folder(tmp_path):
     return save(tmp_path / "graph")
 
 
-@pytest.fixture
-def parquet(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
+@pytest.fixture(name="parquet")
+def written_parquet(tmp_path):
     parts = []
     for part, rows in enumerate((slice(0, 11_000), slice(11_000, M))):
-        table = pyarrow.table({"u": U[rows], "v": V[rows], "weight": W[rows]})
+        table = pa.table({"u": U[rows], "v": V[rows], "weight": W[rows]})
         parquet.write_table(table, tmp_path / f"{part}.parquet", row_group_size=4_000)
         parts.append(tmp_path / f"{part}.parquet")
     return parts
@@ -87,10 +86,10 @@ def sources(folder, parquet):
     }
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "sweep", "iterate"])
+@pytest.mark.parametrize("strategy", [*BOUNDED, "sweep"])
 def test_every_source(folder, parquet, strategy):
     for name, graph in sources(folder, parquet).items():
-        partitions = 1 if strategy in ("fold", "sweep") else 5
+        partitions = 1 if strategy in SINGLE else 5
         forest = mstflow.minimum_spanning_forest(
             graph, num_vertices=N, strategy=strategy, partitions=partitions
         )
@@ -111,7 +110,7 @@ def check_scheduler(graph, strategy, scheduler):
     ("name", "strategy", "scheduler"),
     covering(
         ["npy", "parquet", "delayed", "arrays"],
-        ["tree", "two-scan", "iterate"],
+        [name for name in BOUNDED if name not in SINGLE],
         ["threads", "distributed"],
     ),
 )
@@ -126,7 +125,6 @@ def test_processes(parquet):
 
 
 def test_columns_of_parquet_hold_numbers(parquet):
-    pandas = pytest.importorskip("pandas")
     pandas.DataFrame({"u": U, "v": V, "weight": W.astype(str)}).to_parquet(parquet[1])
     with pytest.raises(FileFormatError, match=r"1.parquet: column 'weight' must hold numbers"):
         mstflow.minimum_spanning_forest(parquet, memory="1GB")
@@ -175,10 +173,8 @@ def test_ids_may_start_anywhere():
 
 
 def test_dask_dataframes_and_names():
-    frames = pytest.importorskip("dask.dataframe")
-    pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"source": U, "target": V, "length": W})
-    frame = frames.from_pandas(table, npartitions=4)
+    frame = dataframe.from_pandas(table, npartitions=4)
     forest = mstflow.minimum_spanning_forest(frame, weight="length", strategy="two-scan")
     assert np.array_equal(forest.edge_ids, EXPECTED)
     parts = [frame.partitions[place] for place in range(4)]
@@ -212,7 +208,7 @@ def test_rounds_in_little_memory_run_over_forests(folder, scheduler, request):
             assert report.final["num_edges"] < min(M, partitions * N)
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_invalid_files(tmp_path, folder, strategy):
     def solve(path):
         mstflow.minimum_spanning_forest(path, strategy=strategy)
@@ -281,12 +277,6 @@ def test_chunks_without_edges(options, tmp_path):
     assert len(mstflow.minimum_spanning_forest(tmp_path / "none", **options).edge_ids) == 0
 
 
-def test_weights_of_a_source_can_be_ignored(folder):
-    source = open_files([folder]).with_sizes()
-    forest = mstflow.minimum_spanning_forest(source, weight=None)
-    assert set(forest.weight.tolist()) == {1}
-
-
 @pytest.mark.parametrize(
     ("chunk", "message"),
     [
@@ -308,18 +298,17 @@ def test_chunks_of_columns_have_no_names():
 
 
 def test_isolated_vertices_are_kept(tmp_path):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     edge = EdgeList([0], [1], [1.0], num_vertices=10)
     for chunks in ([edge, edge], [dask.delayed(edge)] * 2):
         assert mstflow.minimum_spanning_forest(chunks).num_vertices == 10
     assert mstflow.minimum_spanning_forest([edge, ([3], [12], [1.0])]).num_vertices == 13
     paths = [tmp_path / "stated.parquet", tmp_path / "unstated.parquet"]
-    table = pyarrow.table({"u": [0], "v": [1]}, metadata={"num_vertices": "100"})
+    table = pa.table({"u": [0], "v": [1]}, metadata={"num_vertices": "100"})
     parquet.write_table(table, paths[0])
-    parquet.write_table(pyarrow.table({"u": [0], "v": [2]}), paths[1])
+    parquet.write_table(pa.table({"u": [0], "v": [2]}), paths[1])
     for options in ({}, {"strategy": "fold"}, {"memory": "1GB"}):
         assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 100
-    parquet.write_table(pyarrow.table({"u": [0], "v": [200]}), paths[1])
+    parquet.write_table(pa.table({"u": [0], "v": [200]}), paths[1])
     for options in ({}, {"strategy": "fold"}):
         assert mstflow.minimum_spanning_forest(paths, **options).num_vertices == 201
 
@@ -348,7 +337,6 @@ def test_an_iterator_cannot_be_sent_to_processes():
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_checkpoint_belongs_to_its_weights(suffix, tmp_path):
-    pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"u": U, "v": V, "length": W, "width": -W})
     getattr(table, f"to_{suffix[1:]}")(path := tmp_path / f"graph{suffix}", index=False)
     options = {"memory": "1GB", "checkpoint": tmp_path / "kept"}
@@ -474,22 +462,6 @@ def test_a_checkpoint_belongs_to_its_pipeline_and_values(tmp_path, folder):
             )
 
 
-def test_a_checkpoint_depends_on_the_closure_of_a_stage(tmp_path, folder):
-    def capped(limit):
-        @mstflow.stage(writes="edges")
-        def drop(ops, edges: Edges, weight_order) -> Edges:
-            return Edges(*ops.compact(edges.key <= weight_order.key_of(limit), *edges))
-
-        return mstflow.algorithm("kruskal").insert_before("concatenate_edges", drop)
-
-    options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
-    first = mstflow.minimum_spanning_forest(folder, algorithm=capped(3), **options)
-    again = mstflow.minimum_spanning_forest(folder, algorithm=capped(3), **options)
-    assert np.array_equal(first.edge_ids, again.edge_ids)
-    with pytest.raises(OptionError, match="of another run: pipeline differ"):
-        mstflow.minimum_spanning_forest(folder, algorithm=capped(4), **options)
-
-
 def solve_up_to(limit):
     kept = np.flatnonzero(limit >= W)
     return mstflow.minimum_spanning_forest((U[kept], V[kept], W[kept]), num_vertices=N).edge_ids
@@ -516,16 +488,14 @@ def test_drafts_of_a_killed_run_are_removed(tmp_path, folder):
 
 
 def test_a_killed_command_resumes(tmp_path, folder):
-    command = [sys.executable, "-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
+    command = ["-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
     command += [str(tmp_path / "kept"), "--strategy", "two-scan", "--partitions", "40"]
     for wait in (0.5, 0.6, 0.7):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
         time.sleep(wait)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
-    done = subprocess.run(
-        [*command, "-o", str(tmp_path / "forest.npz")], capture_output=True, text=True
-    )
+    done = run_python(*command, "-o", tmp_path / "forest.npz")
     assert json.loads(done.stdout)["strategy"] == "two-scan", done.stderr
     assert np.array_equal(np.load(tmp_path / "forest.npz")["edge_id"], EXPECTED)
     assert not list(tmp_path.glob("kept/*.draft"))
@@ -544,7 +514,7 @@ def test_text_files_are_streamed_if_memory_is_bounded(tmp_path):
         mstflow.minimum_spanning_forest(paths, memory="30MB")
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_two_dtypes_of_weights_are_errors_in_any_selection(strategy):
     """Keys of two dtypes cannot be compared; lighter edges would be skipped silently."""
     random = np.random.default_rng(4)
@@ -556,7 +526,7 @@ def test_two_dtypes_of_weights_are_errors_in_any_selection(strategy):
         mstflow.minimum_spanning_forest(source, strategy=strategy)
 
 
-@pytest.mark.parametrize("strategy", ["fold", "tree", "two-scan", "iterate"])
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_ids_of_two_dtypes_remain_integers(strategy):
     half = M // 2
     segments = (
@@ -569,8 +539,3 @@ def test_ids_of_two_dtypes_remain_integers(strategy):
     assert np.array_equal(forest.edge_ids, expected.edge_ids)
     assert forest.u.dtype.kind in "iu"
     assert np.array_equal(forest.u, expected.u)
-
-
-def test_chunks_can_have_any_size():
-    forest = mstflow.minimum_spanning_forest(Again(), num_vertices=N, memory="300MB")
-    assert np.array_equal(forest.edge_ids, EXPECTED)

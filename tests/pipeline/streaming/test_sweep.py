@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import mstflow
 from covering import covering
+from graph_files import save_columns
 from graph_strategies import WEIGHT_DTYPES, edge_lists, union_of_many
 from mstflow import EdgeList, algorithm, backends
 from mstflow.errors import FileFormatError, MemoryBoundError, OptionError, OutOfMemoryError
@@ -43,8 +44,9 @@ from mstflow.runtime.device import host_array
 from mstflow.runtime.scratch import is_mapped, mapped, release_pages
 from mstflow.runtime.sizes import tuned
 from oracle import kruskal
+from scanning import InterruptedOnPurposeError, run_with_kills
 
-BEYOND = 2**33 + 5
+FIRST_ID = 2**33 + 5
 
 
 def sweep(
@@ -52,7 +54,7 @@ def sweep(
 ):
     """Sweep a graph whose ids begin beyond 32 bits; return its edge ids and the report."""
     source = EdgeSource.of(graph)
-    source = EdgeSource(source.segments, graph.num_vertices, first_id=BEYOND).with_sizes()
+    source = EdgeSource(source.segments, graph.num_vertices, first_id=FIRST_ID).with_sizes()
     solver = Solver(from_columns(algorithm("kruskal")), Backend(backend, 2), maximum)
     sizes = source.num_vertices, source.num_edges, source.first_id, source.weight_dtype
     with tuned(tile=tile, block_edges=segment):
@@ -68,7 +70,7 @@ def sweep(
             backend=solver.backend,
             checkpoint=record,
         )
-    return host_array(fields["forest"]) - BEYOND, report
+    return host_array(fields["forest"]) - FIRST_ID, report
 
 
 def random_graph(vertices, edges, weights=1000, dtype=np.int64):
@@ -129,34 +131,19 @@ def test_graphs_of_every_shape(backend, name, tmp_path):
         assert sum(name.startswith("bucket") for name in names) <= 1  # the last one
 
 
-class InterruptedOnPurposeError(KeyboardInterrupt):
-    pass
-
-
 @pytest.mark.parametrize("every", [2, 3, 5])
 def test_a_killed_run_resumes(every, tmp_path):
     """What was written after the last saved state is removed, such as a part of a segment."""
-    graph, kills = random_graph(60, 300, 20), 0
-    while True:
-        count = 0
+    graph = random_graph(60, 300, 20)
 
-        def progress(_step, _done, _total):
-            nonlocal count
-            count += 1
-            if count == every:
-                raise InterruptedOnPurposeError
+    def run():
+        return sweep(graph, "", 40, record=lambda task: Record(str(tmp_path / f"{task}.npz"), 0))
 
-        try:
-            with set_listener(progress):
-                found, _ = sweep(
-                    graph, "", 40, record=lambda task: Record(str(tmp_path / f"{task}.npz"), 0)
-                )
-            break
-        except InterruptedOnPurposeError:
-            kills += 1
-            assert kills < 60  # it gets on
-            for path in tmp_path.glob("*/*"):
-                path.write_bytes(path.read_bytes() + b"unfinished")
+    def append():
+        for path in tmp_path.glob("*/*"):
+            path.write_bytes(path.read_bytes() + b"unfinished")
+
+    (found, _), kills = run_with_kills(run, every, append)
     assert np.array_equal(found, kruskal(graph))
     assert kills > 4
 
@@ -322,13 +309,6 @@ def chunks(graph):
     return list(zip(*(np.array_split(column, 20) for column in columns), strict=True))
 
 
-def save_columns(graph, folder):
-    folder.mkdir()
-    for name, column in zip("uvw", (graph.u, graph.v, graph.weight), strict=True):
-        np.save(folder / f"{name}.npy", column)
-    return folder
-
-
 @pytest.fixture
 def small_memory(monkeypatch):
     """Memory holds 64 edges."""
@@ -338,7 +318,7 @@ def small_memory(monkeypatch):
 
 
 @pytest.fixture
-def beyond(small_memory, tmp_path, monkeypatch):
+def graph_and_forest(small_memory, tmp_path, monkeypatch):
     """A graph, and its forest, whose ids do not fit in memory."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -349,8 +329,8 @@ def beyond(small_memory, tmp_path, monkeypatch):
     return graph, forest
 
 
-def test_ids_that_exceed_memory_are_in_a_file(beyond):
-    graph, forest = beyond
+def test_ids_that_exceed_memory_are_in_a_file(graph_and_forest):
+    graph, forest = graph_and_forest
     assert is_mapped(forest.edge_ids)
     assert forest.edge_ids.dtype == np.int64
     assert not forest.edge_ids.flags.writeable
@@ -378,8 +358,8 @@ def test_a_file_of_ids_is_removed_with_the_array(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["", ".npz", ".parquet", ".csv", ".gr", ".mtx", ".geojson"])
-def test_a_forest_is_saved_in_blocks(suffix, beyond, tmp_path):
-    graph, forest = beyond
+def test_a_forest_is_saved_in_blocks(suffix, graph_and_forest, tmp_path):
+    graph, forest = graph_and_forest
     places = np.random.default_rng(0).random((300, 2)) if suffix == ".geojson" else None
     whole = mstflow.minimum_spanning_forest(graph)
     for name, saved in (("blocks", forest), ("whole", whole)):
@@ -397,7 +377,10 @@ def test_files_with_two_dtypes_of_ends(small_memory, tmp_path):
     graph = random_graph(300, 900, 50)
     first = EdgeList(graph.u[:9].astype("u1") // 2, graph.v[:9].astype("u1"), graph.weight[:9])
     second = EdgeList(graph.u, graph.v, graph.weight)
-    parts = [save_columns(part, tmp_path / str(at)) for at, part in enumerate((first, second))]
+    parts = [
+        save_columns(tmp_path / str(at), part.u, part.v, part.weight)
+        for at, part in enumerate((first, second))
+    ]
     forest = mstflow.minimum_spanning_forest(parts, strategy="sweep")
     forest.save(tmp_path / "forest")
     assert mstflow.verify(parts, tmp_path / "forest").compared == ("u", "v", "weight")
@@ -452,7 +435,8 @@ forest.save(output)
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_sweep_that_is_killed_at_random_moments_resumes(tmp_path):
     graph, random = random_graph(2000, 6000, 50), np.random.default_rng(1)
-    folder, output = save_columns(graph, tmp_path / "graph"), tmp_path / "forest.npz"
+    folder = save_columns(tmp_path / "graph", graph.u, graph.v, graph.weight)
+    output = tmp_path / "forest.npz"
     command = [sys.executable, "-c", SOLVE, str(folder), str(tmp_path / "kept"), str(output)]
     removed = []
     for _ in range(6):

@@ -1,0 +1,18 @@
+"""The names of the strategies that tests run, derived from the planner's table."""
+
+from mstflow.pipeline.catalogue.strategies import STRATEGIES
+
+#: For graphs that are not grids.
+ANY_GRAPH = {name: each for name, each in STRATEGIES.items() if not each.needs_grid}
+#: Those of one partition; the others also run on several.
+SINGLE = [name for name, each in ANY_GRAPH.items() if each.is_single]
+#: Those that read the graph in blocks, and so keep checkpoints.
+STREAMING = [name for name, each in ANY_GRAPH.items() if each.streams]
+#: Those that do not accept a bound on memory.
+UNBOUNDED = [name for name, each in ANY_GRAPH.items() if not each.is_bounded]
+#: Those that run any algorithm on any scheduler; "sweep" has its own steps, and is one task.
+ANY_ALGORITHM = [name for name in ANY_GRAPH if name != "sweep"]
+#: Those of them that accept a bound on memory.
+BOUNDED = [name for name in ANY_ALGORITHM if name not in UNBOUNDED]
+#: The number of partitions with which tests run each of `ANY_ALGORITHM`.
+PARTITIONS = {name: 1 if name in SINGLE else 3 for name in ANY_ALGORITHM}
