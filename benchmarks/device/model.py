@@ -1,7 +1,7 @@
-"""Calls and the host's time of a solve on a GPU, counted without a GPU.
+"""Calls of a GPU and the host's time of a solve, measured without a GPU.
 
-CuPy runs on the fake driver of the tests. Its interpreter runs one solve and counts. Then the
-driver replays this solve: each call returns at once, so the time is that of Python and CuPy alone.
+CuPy runs on the fake driver of the tests. Its interpreter runs one solve and counts the calls. Then
+the driver replays this solve: each call returns at once, so the time is that of Python and CuPy.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder))
         interpreted_gpu.install()
-    found = {}
+    measured = {}
     for name in graphs:
         path = graph_list.ensure(name)
-        solved = _measure_one(interpreted_gpu, graph_list.load(path), replays)
-        found[graph_list.title(name)] = {**graph_list.describe(path), **solved}
-    return {"graphs": found}
+        facts = _measure_one(interpreted_gpu, graph_list.load(path), replays)
+        measured[graph_list.title(name)] = {**graph_list.describe(path), **facts}
+    return {"graphs": measured}
 
 
 def _measure_one(gpu: Any, graph: Graph, replays: int) -> dict[str, Any]:
