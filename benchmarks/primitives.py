@@ -114,7 +114,7 @@ def overridden() -> list[str]:
     from mstflow.primitives.points import Proximity
 
     classes = NumbaArrays.__mro__
-    names = {name for own in classes[: classes.index(NumpyArrays)] for name in vars(own)}
+    names = {name for each in classes[: classes.index(NumpyArrays)] for name in vars(each)}
     names -= {*vars(Proximity), *vars(Blocks)}
     return sorted(name for name in names if not name.startswith("_"))
 

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any
 
+from mstflow.errors import OptionError
 from mstflow.primitives import resolve_backend
 
 from ..graphs import ROOT, Graph
@@ -66,3 +67,11 @@ def interpreter() -> Any:
     import interpreted_gpu
 
     return interpreted_gpu
+
+
+def build_interpreter(folder: str) -> dict[str, str]:
+    """Compile the driver that interprets kernels; return the environment that selects it."""
+    interpreted_gpu = interpreter()
+    if reason := interpreted_gpu.why_not():
+        raise OptionError(reason)
+    return {interpreted_gpu.VARIABLE: str(interpreted_gpu.build(folder))}

@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from mstflow.errors import OptionError
-
 from .. import graphs as graph_list
 from ..graphs import Graph
-from .gpu import interpreter
+from .gpu import build_interpreter, interpreter
 
 WARM_UPS = 20
 COUNTS = ("launches", "sorts", "sets", "copies_within", "copies_out", "bytes_out", "waits")
@@ -29,10 +27,8 @@ def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
     Return for each graph its sizes, the calls of a solve, and the seconds of each replay.
     """
     interpreted_gpu = interpreter()
-    if reason := interpreted_gpu.why_not():
-        raise OptionError(reason)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder))
+        os.environ |= build_interpreter(folder)
         interpreted_gpu.install()
     measured = {}
     for name in graphs:

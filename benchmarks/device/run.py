@@ -20,7 +20,7 @@ from typing import IO, Any
 from mstflow.errors import OptionError
 
 from .. import graphs as graph_list
-from .gpu import interpreter
+from .gpu import build_interpreter
 from .steps import STEPS, Step
 
 #: Files of the folder: the rows of all steps, a JSON object in each line, and what steps print.
@@ -51,7 +51,9 @@ def measure(
     end = time.monotonic() + seconds
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as library, (folder / LOG).open("w") as log:
-        environment = {**os.environ, **(_fake_driver(library) if interprets_gpu else {})}
+        environment = dict(os.environ)
+        if interprets_gpu:
+            environment |= build_interpreter(library) | {"PYTEST_ADDOPTS": "--interpret-gpu"}
         running: list[_Run] = []
         try:
             for step in STEPS:
@@ -127,12 +129,3 @@ class _Run:
     def _lines(self) -> list[str]:
         """Return the complete lines; the last line of a killed step may be incomplete."""
         return [line for line in self._rows.read_text().splitlines() if line.endswith("}")]
-
-
-def _fake_driver(folder: str) -> dict[str, str]:
-    """Compile the driver that interprets kernels; return the environment that selects it."""
-    interpreted_gpu = interpreter()
-    if reason := interpreted_gpu.why_not():
-        raise OptionError(reason)
-    driver = str(interpreted_gpu.build(folder))
-    return {interpreted_gpu.VARIABLE: driver, "PYTEST_ADDOPTS": "--interpret-gpu"}

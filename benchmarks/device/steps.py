@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 LARGE = ["N", "rmat:scale=20", "E", "rmat:scale=22", "L", "rmat:scale=24"]
-#: Each array is allocated on its own, so that the sanitizer knows where it ends.
+#: Without a pool, the sanitizer knows where each array ends.
 UNPOOLED = ["--no-pool", "--examples", "5"]
 TINY_TESTS = "cupy and gather and small"
 
