@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     for code in options.codes:
         codes.name_of(code)
     _check_threads(options.threads)
-    asked = {
+    compared = {
         "graphs": options.graphs,
         "codes": options.codes,
         "threads": options.threads,
@@ -49,13 +49,13 @@ def run(options: argparse.Namespace) -> int:
         "on_disk": options.on_disk,
     }
     others = machine.OtherPrograms()
-    result = turns.compare(**asked, external=external)
+    result = turns.compare(**compared, external=external)
     measured = suite.STREAM if options.on_disk else suite.SOLVE
-    record = records.make("run", asked, measured, result, others.busy(), versions)
+    record = records.make("run", compared, measured, result, others.busy(), versions)
     _print(tables.ratios(result))
     for row in figures.figures(result):
-        for complaint in row.complaints:
-            print(f"{row.graph} {row.code}: {complaint}")
+        for problem in row.problems:
+            print(f"{row.graph} {row.code}: {problem}")
     print(tables.origin(record))
     return 0
 
@@ -64,23 +64,22 @@ def record(options: argparse.Namespace) -> int:
     """Measure the benchmarks whose records are stale or missing; write each record at once."""
     external, versions = turns.externals(options.external)
     if external and len(options.names) != 1:
-        message = "--external needs the name of the one benchmark that other programs take part in"
+        message = "--external needs the name of one benchmark, such as authors"
         raise OptionError(message)
     folder = Path(options.root, records.RESULTS, options.machine)
     for name, benchmark in suite.named(options.names, options.benchmarks).items():
         path = folder / f"{name}.json"
-        wanted = options.again or options.tiny or not path.exists()
-        if not wanted and not list(
-            records.reasons(records.read(path), benchmark.options, options.root)
-        ):
-            print(f"{name}: current")
-            continue
+        if not (options.again or options.tiny) and path.exists():
+            reasons = records.reasons(records.read(path), benchmark.options, options.root)
+            if not list(reasons):
+                print(f"{name}: current")
+                continue
         records.check_import(benchmark.measured, options.root)
-        asked = {**benchmark.options, **(benchmark.tiny if options.tiny else {})}
+        sizes = {**benchmark.options, **(benchmark.tiny if options.tiny else {})}
         start, others = time.monotonic(), machine.OtherPrograms()
-        result = benchmark.measure(**asked, **({"external": external} if external else {}))
+        result = benchmark.measure(**sizes, **({"external": external} if external else {}))
         if not options.tiny:
-            facts = asked, benchmark.measured, result, others.busy(), versions
+            facts = sizes, benchmark.measured, result, others.busy(), versions
             records.write(records.make(name, *facts, root=options.root), folder)
         print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return 0
@@ -90,7 +89,7 @@ def device(options: argparse.Namespace) -> int:
     """Test and measure a GPU and many threads in one run; write a record after each step."""
     _check_threads(options.threads)
     start, others = time.monotonic(), machine.OtherPrograms()
-    asked = {"seconds": options.seconds, "threads": options.threads, "tiny": options.tiny}
+    sizes = {"seconds": options.seconds, "threads": options.threads, "tiny": options.tiny}
     for steps in device_run.measure(
         options.out,
         options.seconds,
@@ -99,35 +98,35 @@ def device(options: argparse.Namespace) -> int:
         is_tiny=options.tiny,
         interprets_gpu=options.interpret_gpu,
     ):
-        facts = asked, suite.DEVICE, {"steps": steps}, others.busy()
+        facts = sizes, suite.DEVICE, {"steps": steps}, others.busy()
         records.write(records.make("device", *facts, commit=options.commit), options.out)
     print(f"device: {time.monotonic() - start:.0f} s; {options.out}", flush=True)
     return 0
 
 
 def stale(options: argparse.Namespace) -> int:
-    """List every record as current or stale, then the tables on pages that quote stale records."""
+    """List the records as current or stale, then the tables on pages that quote stale records."""
     for path, reasons in pages.stale_records(options.root):
         state = f"stale: {'; '.join(reasons)}" if reasons else "current"
         print(f"{path.parent.name}/{path.stem}: {state}")
-    found = list(pages.stale_quotes(options.root))
-    for quote, reason in found:
+    quotes = list(pages.stale_quotes(options.root))
+    for quote, reason in quotes:
         page = quote.page.relative_to(options.root)
         print(f"{page} quotes {quote.table} of {quote.machine}: {reason}")
-    return int(bool(found))
+    return int(bool(quotes))
 
 
 def write_tables(options: argparse.Namespace) -> int:
     """Write all tables on pages; with `--check`, return 1 if one differs from its record."""
-    different = 0
+    is_different = False
     for page in pages.all_pages(options.root):
         text = pages.written(page, options.root)
         if text != page.read_text():
-            different += 1
+            is_different = True
             print(page.relative_to(options.root))
             if not options.check:
                 page.write_text(text)
-    return int(options.check and different > 0)
+    return int(options.check and is_different)
 
 
 def show_list(options: argparse.Namespace) -> int:
@@ -167,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     add = command("record", record)
     add("names", nargs="*", metavar="NAME", help="see `list`; all usual ones if not given")
     add("--again", action="store_true", help="measure current records, too")
-    add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; keep nothing")
+    add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; write no record")
     add("--machine", default=machine.folder_name(), help="folder of records; default: %(default)s")
     _add_external(add)
     powers = [2**i for i in range(len(os.sched_getaffinity(0)).bit_length())]
@@ -175,8 +174,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=480, metavar="S", help="default: %(default)s")
     add("--out", type=Path, required=True, metavar="FOLDER", help="for the record, rows and log")
     add("--threads", nargs="+", type=int, default=powers, metavar="T", help="default: %(default)s")
-    add("--steps", nargs="+", default=[], metavar="NAME", help="only these, see `list`")
-    add("--commit", default="", help="of the code, if the repository does not know it")
+    add("--steps", nargs="+", default=[], metavar="NAME", help="run only these; see `list`")
+    add("--commit", default="", help="commit of the code, if there is no git repository")
     add("--tiny", action="store_true", help="rehearse with the smallest sizes")
     add("--interpret-gpu", action="store_true", help="needs mstflow[gpu-test]")
     command("stale", stale)
@@ -200,7 +199,7 @@ def _add_external(add: Any) -> None:
 def _check_threads(threads: Sequence[int]) -> None:
     processors = len(os.sched_getaffinity(0))
     if not 1 <= min(threads) <= max(threads) <= processors:
-        message = f"--threads must be 1 to {processors}, the processors there are"
+        message = f"--threads must be 1 to {processors}, the number of processors"
         raise OptionError(message)
 
 

@@ -1,4 +1,4 @@
-"""The least memory that mstflow accepts for a graph, and the peak of a run with it.
+"""The smallest memory bound that mstflow accepts for a graph, and the peak of a run with it.
 
 Every run is a fresh process, and its peak counts from the import of mstflow.
 """
@@ -16,7 +16,7 @@ from mstflow.__main__ import main
 
 from .programs import MEMORY, run
 
-#: The arguments of `mstflow generate` for n vertices and m edges. A grid has n vertices or so.
+#: The arguments of `mstflow generate` for n vertices and m edges. A grid has about n vertices.
 FAMILIES = {
     "random": "random --vertices {n} --edges {m}",
     "grid": "grid --rows {root} --columns {root} --shuffle-vertices",
@@ -50,10 +50,10 @@ def measure(
     families: Sequence[str],
     cases: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Solve graphs of all families in the least memory.
+    """Solve graphs of all families with the smallest bound.
 
-    `ratios` are numbers of edges per vertex, and `cases` options of `minimum_spanning_forest`.
-    Return `rows`: for each graph and case, `least`, `planned` and `peak` in bytes.
+    `ratios` are numbers of edges per vertex, and `cases` are options of `minimum_spanning_forest`.
+    Return `rows`: for each graph and case, `least` (the bound), `planned` and `peak` in bytes.
     """
     rows = []
     for n, ratio, family in itertools.product(vertices, ratios, families):
@@ -69,7 +69,7 @@ def measure(
 
 
 def in_least_memory(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
-    """Return the least memory for a graph, and the memory of a run with it, planned and peak."""
+    """Return the smallest bound for a graph, and the planned and peak memory of a run with it."""
     least = _run(folder, {**options, "memory": 1})["least"]
     return {"least": least, **_run(folder, {**options, "memory": least})}
 

@@ -1,15 +1,14 @@
-"""Clusters of scored pairs at ten thresholds, beside other packages.
+"""Clusters of scored pairs at ten thresholds, compared with scipy and DuckDB.
 
 Every measurement is a fresh process. Pairs of names are measured from Parquet files to the table of
-clusters, numbered pairs from arrays to labels. DuckDB clusters one threshold, 0.75, by the
-recursive query of its documentation; all other programs cluster ten.
+clusters, numbered pairs from arrays to labels. DuckDB computes the clusters of one threshold, 0.75,
+by the recursive query of its documentation; all other programs compute those of ten.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,35 +102,28 @@ done(start)
 }
 
 
-def measure(
-    pairs: int = 20_000_000,
-    names: int = 5_000_000,
-    threads: int = 2,
-    rounds: int = 1,
-    limit: float = 60,
-    codes: Sequence[str] = tuple(CODES),
-) -> dict[str, Any]:
+def measure(pairs: int, names: int, threads: int, rounds: int, limit: float = 60) -> dict[str, Any]:
     """Generate pairs, and run all programs in turn.
 
-    Codes that are not installed are left out. Return `rows`: for each task and code, the seconds
+    Packages that are not installed are skipped. Return `rows`: for each task and code, the seconds
     and the peak bytes of all rounds; null if it was stopped after `limit` seconds.
     """
     with tempfile.TemporaryDirectory() as folder:
         _write_pairs(Path(folder), pairs, names)
-        given = (folder, threads, json.dumps(THRESHOLDS))
-        how: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
+        arguments = (folder, threads, json.dumps(THRESHOLDS))
+        options: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
         runs = [
-            ({"task": task, "code": code}, partial(run, _START + program, *given, **how))
+            ({"task": task, "code": code}, partial(run, _START + program, *arguments, **options))
             for task, programs in PROGRAMS.items()
             for code, program in programs.items()
-            if code in codes and is_installed(CODES[code])
+            if is_installed(CODES[code])
         ]
         rows = in_turn(runs, rounds)
     return {"pairs": pairs, "names": names, "limit": limit, "rows": rows}
 
 
 def _write_pairs(folder: Path, count: int, names: int) -> None:
-    """Write random pairs: most are of nearby records; equal groups of four score high."""
+    """Write random pairs: most are of nearby records; pairs within groups of four score high."""
     import pyarrow as pa
     from pyarrow import compute, parquet
 
@@ -139,7 +131,7 @@ def _write_pairs(folder: Path, count: int, names: int) -> None:
     numbers = pa.array(random.permutation(names)).cast(pa.string())
     named = compute.binary_join_element_wise(pa.scalar("record-"), numbers, "")
     columns: dict[str, list[Any]] = {"u": [], "v": [], "w": []}
-    for part in range(16):
+    for file in range(16):
         size = count // 16
         u = random.integers(0, names, size, np.int32)
         near = np.minimum(u // 20 * 20 + random.integers(0, 20, size, np.int32), names - 1)
@@ -148,7 +140,7 @@ def _write_pairs(folder: Path, count: int, names: int) -> None:
         score = np.where(u // 4 == v // 4, likely, unlikely).round(4)
         left, right = (named.take(pa.array(end)) for end in (u, v))
         table = pa.table({"record_l": left, "record_r": right, "score": score})
-        parquet.write_table(table, folder / f"named-{part:02}.parquet")
+        parquet.write_table(table, folder / f"named-{file:02}.parquet")
         for name, values in zip("uvw", (u, v, score), strict=True):
             columns[name].append(values)
     for name, parts in columns.items():

@@ -1,6 +1,6 @@
-"""HDBSCAN of points beside other packages: the second fit in a process, without compiling.
+"""HDBSCAN of points, compared with other packages: the second fit in a process.
 
-Every measurement is a fresh process. "quitefastmst" is the tree alone: it has no clusters.
+Every measurement is a fresh process. quitefastmst computes only the tree.
 """
 
 from __future__ import annotations
@@ -65,23 +65,23 @@ PROGRAMS = {
 
 
 def measure(
-    sizes: Sequence[tuple[int, int]] = ((20_000, 2), (200_000, 2), (20_000, 64)),
-    threads: int = 2,
+    sizes: Sequence[tuple[int, int]],
+    threads: int,
+    limit: float,
     rounds: int = 1,
-    limit: float = 100,
     codes: Sequence[str] = tuple(PROGRAMS),
 ) -> dict[str, Any]:
     """Run all programs in turn on points in 50 clusters.
 
-    `sizes` are numbers of points and of dimensions. Codes that are not installed are left out.
+    `sizes` are numbers of points and of dimensions. Packages that are not installed are skipped.
     Return `rows`: for each size and code, the seconds and the peak bytes of all rounds; null if it
     was stopped after `limit` seconds.
     """
-    how: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
+    options: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
     runs = [
         (
             {"points": n, "dimensions": dims, "code": code},
-            partial(run, _START + PROGRAMS[code][1], n, dims, threads, **how),
+            partial(run, _START + PROGRAMS[code][1], n, dims, threads, **options),
         )
         for n, dims in sizes
         for code in codes

@@ -1,4 +1,4 @@
-"""Times of reading files with mstflow, pandas (text), scipy (Matrix Market), pyarrow (Parquet).
+"""Times to read files with mstflow, and with pandas (text), scipy (Matrix Market) or pyarrow.
 
 All files are in the system's cache.
 """
@@ -67,16 +67,14 @@ def rivals(path: Path) -> dict[str, Callable[[], Any]]:
     else:
         import pandas
 
-        row, skipped = ROWS[path.name], int(path.name in HEADERS)
-        mark = next(mark for mark in (",", "\t", " ") if mark in row)
-        options = {"sep": mark, "skiprows": skipped, "header": None}
+        separator = next(each for each in (",", "\t", " ") if each in ROWS[path.name])
+        skipped = int(path.name in HEADERS)
+        options = {"sep": separator, "skiprows": skipped, "header": None}
         found["pandas"] = lambda: pandas.read_csv(path, **options)
     return found
 
 
-def measure(
-    edges: int = 2_000_000, threads: Sequence[int] = (1, 2), rounds: int = 5
-) -> dict[str, Any]:
+def measure(edges: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:
     """Write a file of each format, and read it with all readers in turn.
 
     Return `rows`: for each file, reader and number of threads, the seconds of all rounds.

@@ -1,7 +1,6 @@
-"""What fused primitives buy: whole runs with them, and with their definitions instead.
+"""Times of whole runs with fused primitives, and with their definitions instead.
 
-The definitions are compositions of base primitives, compiled as well. Both take turns in one
-process.
+The definitions call compiled base primitives. Both take turns in one process.
 """
 
 from __future__ import annotations
@@ -31,9 +30,7 @@ CALLED_BY = {
 }
 
 
-def measure(
-    graphs: Sequence[str], threads: Sequence[int] = (1, 2), rounds: int = 7
-) -> dict[str, Any]:
+def measure(graphs: Sequence[str], threads: Sequence[int], rounds: int) -> dict[str, Any]:
     """Measure runs on each graph.
 
     Return `rows`: for each graph, primitive and number of threads, the seconds of all rounds of
@@ -71,7 +68,7 @@ def _turns(
 
 
 def rows(result: Mapping[str, Any]) -> Iterator[Sequence[str]]:
-    """Yield, by primitive and graph, the time with the definition divided by that without."""
+    """Yield by primitive and graph the time with the definition, divided by that without it."""
     graphs = list(dict.fromkeys(row["graph"] for row in result["rows"]))
     threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
     ratio = {

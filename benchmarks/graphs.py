@@ -1,10 +1,10 @@
 """The graphs of benchmarks, by name. Each is generated once and stored as a folder of columns.
 
 A name is one of `GRAPHS`, the path of a file, or a family of generated graphs with its options,
-such as `random:n=262144,m=4194304,weights=float64,ids=int64`. There n and m stand for `vertices`
+such as `random:n=262144,m=4194304,weights=float64,ids=int64`. The options n and m are `vertices`
 and `edges`, and `ids` is the dtype of the columns u and v. With `arcs=True` each edge is listed
-from both of its ends, sorted by the first. `simple:NAME` is another graph without loops and
-parallel edges, and connected.
+from both of its ends, sorted by the first. `simple:NAME` is the graph NAME without loops and
+parallel edges, made connected.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def title(name: str) -> str:
-    """Return the name of a graph in records and tables: the last part of a path."""
+    """Return the name of a graph in records and tables: of a path, the name of the file."""
     return Path(name).name if Path(name).is_file() else name
 
 
@@ -126,16 +126,16 @@ def _generate(spec: str) -> Graph:
     options = {SHORT.get(name, name): value for name, value in parse_options(rest).items()}
     try:
         ids = np.dtype(options.pop("ids", np.int32))
-        both = options.pop("arcs", False)
+        has_both_arcs = options.pop("arcs", False)
         graph = FAMILIES[family](**options)
-    except TypeError as error:  # an option is missing, unknown or no dtype
+    except TypeError as error:  # an option is missing or unknown, or its value is not a dtype
         message = f"graph {spec!r}: {error}"
         raise OptionError(message) from error
     if ids.kind not in "iu" or graph.num_vertices > np.iinfo(ids).max:
-        message = f"graph {spec!r}: {ids} does not hold ids of {graph.num_vertices} vertices"
+        message = f"graph {spec!r}: {ids} is too small for {graph.num_vertices} vertices"
         raise OptionError(message)
     u, v, w = graph.edges(0, graph.num_edges)
-    if both:
+    if has_both_arcs:
         u, v, w = np.append(u, v), np.append(v, u), np.append(w, w)
         order = np.argsort(u, kind="stable")
         u, v, w = u[order], v[order], w[order]

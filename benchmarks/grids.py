@@ -1,7 +1,7 @@
-"""Random volumes from an array to the edge ids of the forest, beside Higra.
+"""Time and memory from a random volume to the edge ids of its forest, compared with Higra.
 
-Every measurement is a fresh process. Memory is the peak beyond the volume and the loaded code. It
-includes the result.
+Every measurement is a fresh process. Memory is the peak in addition to the volume and the loaded
+code. It includes the result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from .programs import MEMORY, in_turn, is_installed, run
 from .runner.solve_one import TOUCHED_BYTES
 
-#: More bytes than the volume, and the memory of its solution by mstflow, take for each voxel.
+#: Bytes for each voxel: more than the volume and its solution by mstflow take.
 _TOUCHED_VOXEL = 24
 
 _START = (
@@ -39,7 +39,9 @@ print(json.dumps({"seconds": seconds, "bytes": (memory("VmHWM") - before) / volu
 """
 )
 
-#: The function that each code measures. The package of a code has its name in lower case.
+#: The largest side that Higra solves, because it takes ten times as long.
+HIGRA_SIDE = 128
+#: The function that each code measures.
 PROGRAMS = {
     "mstflow": """
 import mstflow
@@ -57,21 +59,16 @@ def solve(volume):
 
 
 def measure(
-    sides: Sequence[int] = (128, 256, 512),
-    dtypes: Sequence[str] = ("uint8", "float32"),
-    threads: Sequence[int] = (1, 2),
-    most: int = 128,
-    rounds: int = 3,
+    sides: Sequence[int], dtypes: Sequence[str], threads: Sequence[int], rounds: int
 ) -> dict[str, Any]:
-    """Solve volumes of six neighbors with all codes that are installed, in turn.
+    """Solve volumes of six neighbors with mstflow and, if it is installed, Higra, in turn.
 
-    `most` is the largest side for codes other than mstflow, which take ten times as long. Return
-    `rows`: for each volume, code and number of threads, the edges, and the seconds and bytes for
-    each voxel of all rounds.
+    Return `rows`: for each volume, code and number of threads, the edges, and the seconds and bytes
+    for each voxel of all rounds.
     """
     runs = []
     for side, dtype, code in itertools.product(sides, dtypes, PROGRAMS):
-        if code != "mstflow" and (side > most or not is_installed(code.lower())):
+        if code == "Higra" and (side > HIGRA_SIDE or not is_installed("higra")):
             continue
         for count in threads if code == "mstflow" else (1,):
             about = {"side": side, "dtype": dtype, "code": code, "threads": count}

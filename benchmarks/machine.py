@@ -1,4 +1,4 @@
-"""The machine of a measurement: its description, its versions, and use of some processors."""
+"""The machine of a measurement: its description, versions of packages, and use of processors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def about() -> dict[str, Any]:
     dict
         `cores` is the number that the system reports; a virtual machine may report one for each
         thread. `parallel_arithmetic` is measured: the speed of arithmetic on all processors in
-        parallel, divided by that on one. It is near 1 if two processors are threads of one core.
+        parallel, divided by the speed on one. It is near 1 if two processors are threads of a core.
     """
     processors = sorted(os.sched_getaffinity(0))
     topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
@@ -85,12 +85,12 @@ def pinned(threads: int | None) -> Iterator[None]:
 
 
 def with_bytecode() -> dict[str, str]:
-    """Return the environment without the variable that makes Python compile all modules."""
+    """Return the environment without the variable that prevents Python from storing bytecode."""
     return {name: os.environ[name] for name in os.environ if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class OtherPrograms:
-    """A meter of the processors that other programs keep busy, from its creation on.
+    """Measures how many processors other programs keep busy, from its creation on.
 
     `all_programs` returns the processor seconds of all programs so far.
     """

@@ -1,4 +1,4 @@
-"""Tables on pages: write them from records between two marks, and find those of stale records."""
+"""Tables on pages: write them from records between two marks, and find tables of stale records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUOTE = re.compile(r"(<!-- benchmark: (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", r
 
 
 class Quote(NamedTuple):
-    """A table that a page quotes: its name, and the machine of its record."""
+    """A table on a page: its name, and the machine of its record."""
 
     page: Path
     table: str
@@ -59,7 +59,7 @@ def written(page: Path, root: Path) -> str:
 
 
 def stale_records(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield every record and the reasons why it is stale: none if it is current."""
+    """Yield every record and the reasons why it is stale; a current record has no reasons."""
     for path in sorted((root / records.RESULTS).glob("*/*.json")):
         options = SUITE[path.stem].options if path.stem in SUITE else None
         yield path, list(records.reasons(records.read(path), options, root))
@@ -67,9 +67,8 @@ def stale_records(root: Path) -> Iterator[tuple[Path, list[str]]]:
 
 def stale_quotes(root: Path) -> Iterator[tuple[Quote, str]]:
     """Yield every quoted table whose record is stale or missing, and the reason."""
-    stale = dict(stale_records(root))
+    reasons_of = dict(stale_records(root))
     for page in all_pages(root):
         for quote in quotes(page):
-            found = stale.get(quote.record(root), ["it was never measured"])
-            if found:
-                yield quote, "; ".join(found)
+            if reasons := reasons_of.get(quote.record(root), ["it was never measured"]):
+                yield quote, "; ".join(reasons)

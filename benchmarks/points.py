@@ -1,8 +1,8 @@
-"""Trees of points, from an array to ends and weights, one thread, beside quitefastmst and others.
+"""Time from an array of points to their tree, compared with quitefastmst and fast_hdbscan.
 
 Every measurement is a fresh process: the first call, on a few points, loads or compiles kernels,
-and the second one is measured. Seconds of the processor are measured too, because other programs
-may use the machine.
+and the second one is measured. Processor time is measured too, because other programs may use the
+machine.
 """
 
 from __future__ import annotations
@@ -89,25 +89,26 @@ print(json.dumps({{"seconds": wall, "processor_seconds": cpu}}))
 
 
 def measure(
+    threads: Sequence[int],
+    rounds: int,
     cases: Sequence[Sequence[Any]] = CASES,
-    threads: Sequence[int] = (1, 2),
     codes: Sequence[str] = tuple(CODES),
-    rounds: int = 3,
 ) -> dict[str, Any]:
-    """Solve all data sets with all codes that are installed, in turn.
+    """Solve all data sets with all packages that are installed, in turn.
 
     `cases` are data sets, numbers of points and numbers of samples. Only mstflow uses `threads`.
     Return `rows`: for each case, code and number of threads, the seconds of all rounds.
     """
     runs = []
-    for data, count, samples in cases:
+    for data, num_points, samples in cases:
         for code in codes:
             package, program = CODES[code]
-            for number in threads if code == "mstflow" else (1,):
-                about = {"data": data, "points": count, "samples": samples, "code": code}
-                text = _START + program + _MEASURE.format(data=DATA[data])
-                given = (text, count, samples, number)
-                if is_installed(package):
-                    measured = partial(run, *given, threads=number, limit=_LIMIT)
-                    runs.append(({**about, "threads": number}, measured))
+            if not is_installed(package):
+                continue
+            text = _START + program + _MEASURE.format(data=DATA[data])
+            about = {"data": data, "points": num_points, "samples": samples, "code": code}
+            for count in threads if code == "mstflow" else (1,):
+                measure_one = partial(run, text, num_points, samples, count)
+                limited = partial(measure_one, threads=count, limit=_LIMIT)
+                runs.append(({**about, "threads": count}, limited))
     return {"rows": in_turn(runs, rounds)}

@@ -1,8 +1,7 @@
-"""Times of each compiled primitive and of its definition, in turns in one process.
+"""Times of each compiled primitive and of its definition, in turn in one process.
 
-The definition of a plain primitive is the `numpy` module's; that of a fused one is written in
-plain primitives of the same module, on the same threads. Arguments are those of a round on a random
-graph.
+A plain primitive is defined by NumPy. A fused primitive is defined by plain primitives, which are
+compiled and run on the same threads. The arguments are those of a round on a random graph.
 """
 
 from __future__ import annotations
@@ -13,19 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from mstflow.primitives.compiled.arrays import NumbaArrays
+from mstflow.primitives.vocabulary import ArrayModule
 
 from .programs import seconds_in_turn
 
+#: The positional arguments and the options of a call.
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 EDGES_PER_VERTEX = 3
 
 
 def arguments(size: int) -> dict[str, Call]:
-    """Return the arguments of each overridden primitive, by primitive and case.
+    """Return the arguments of each compiled primitive, by primitive and case.
 
-    There are three edges for each of `size` vertices.
+    The graph has `size` vertices.
     """
     from mstflow.primitives.consecutive import Consecutive
     from mstflow.primitives.numpy_arrays import NumpyArrays
@@ -104,9 +104,9 @@ def arguments(size: int) -> dict[str, Call]:
 
 
 def overridden() -> list[str]:
-    """Return the names of the primitives that the `numba` module defines itself.
+    """Return the names of the primitives that the `numba` module overrides.
 
-    Those for points are left out: their definitions compare all pairs. `points` measures them.
+    Primitives for points are excluded: their definitions compare all pairs. `points` measures them.
     """
     from mstflow.primitives.blocks import Blocks
     from mstflow.primitives.compiled.arrays import NumbaArrays
@@ -114,52 +114,51 @@ def overridden() -> list[str]:
     from mstflow.primitives.points import Proximity
 
     classes = NumbaArrays.__mro__
-    names = {name for own in classes[: classes.index(NumpyArrays)] for name in vars(own)}
+    names = {name for each in classes[: classes.index(NumpyArrays)] for name in vars(each)}
     names -= {*vars(Proximity), *vars(Blocks)}
     return sorted(name for name in names if not name.startswith("_"))
 
 
-def measure(size: int = 2**20, threads: Sequence[int] = (1, 2), rounds: int = 7) -> dict[str, Any]:
-    """Measure every override.
+def measure(size: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:
+    """Measure every compiled primitive on a graph of `size` vertices.
 
-    There are three edges for each of `size` vertices. Return `rows`: for each primitive and number
-    of threads, the number of elements of the largest array and the seconds of all rounds.
+    Return `rows`: for each primitive and number of threads, the number of elements of the largest
+    array and the seconds of all rounds.
     """
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
 
     calls = arguments(size)
     missing = set(overridden()) - {case.partition(",")[0] for case in calls}
-    assert not missing, f"no arguments to call {', '.join(sorted(missing))} with"
+    assert not missing, f"no arguments for {', '.join(sorted(missing))}"
     rows = []
     with keeping_blocks():
-        for case, (given, options) in calls.items():
+        for case, (arrays, options) in calls.items():
             for count in threads:
                 ops, name = NumbaArrays(count), case.partition(",")[0]
-                functions = {"definition": definition(ops, name), "override": getattr(ops, name)}
-                calls_of = {
-                    which: partial(function, *given, **options)
-                    for which, function in functions.items()
+                versions = {"definition": definition(ops, name), "override": getattr(ops, name)}
+                timed = {
+                    version: partial(function, *arrays, **options)
+                    for version, function in versions.items()
                 }
-                seconds = seconds_in_turn(calls_of, rounds, count)
-                row = {"primitive": case, "threads": count, "elements": _elements(given)}
+                seconds = seconds_in_turn(timed, rounds, count)
+                row = {"primitive": case, "threads": count, "elements": _elements(arrays)}
                 rows.append({**row, "seconds": seconds})
     return {"rows": rows}
 
 
-def definition(ops: NumbaArrays, name: str) -> Callable[..., Any]:
-    """Return the function that runs without the override: that of NumPy, or the definition."""
+def definition(ops: ArrayModule, name: str) -> Callable[..., Any]:
+    """Return the definition of a primitive: by NumPy, or by plain primitives of `ops`."""
     from mstflow.primitives.numpy_arrays import NumpyArrays
-    from mstflow.primitives.vocabulary import ArrayModule
 
     if name in vars(NumpyArrays):
         return getattr(NumpyArrays(), name)  # type: ignore[no-any-return]
     return getattr(ArrayModule, name).__get__(ops)  # type: ignore[no-any-return]
 
 
-def _elements(given: tuple[Any, ...]) -> int:
-    """Return the length of the largest array, or without arrays the largest number."""
-    return max(map(_length, given)) or int(max(given))
+def _elements(arguments: tuple[Any, ...]) -> int:
+    """Return the length of the largest array, or the largest number if there are no arrays."""
+    return max(map(_length, arguments)) or int(max(arguments))
 
 
 def _length(value: Any) -> int:

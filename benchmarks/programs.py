@@ -14,11 +14,11 @@ from .machine import pinned, with_bytecode
 from .runner.solve_one import touch_memory
 
 Facts = dict[str, Any]
-#: What a row of a record says about a program, and the function that runs it.
+#: For each program, the names and sizes in its row of a record, and the function that runs it.
 Runs = Iterable[tuple[Mapping[str, Any], Callable[[], Facts | None]]]
 
-#: A function for programs: `VmRSS` is the memory of a process in bytes, and `VmHWM` its peak. The
-#: peak of `getrusage` may be that of the parent.
+#: Source of a function for programs: `VmRSS` is the memory of a process in bytes, and `VmHWM` its
+#: peak. (The peak of `getrusage` may be that of the parent.)
 MEMORY = """
 from pathlib import Path
 def memory(name):
@@ -40,8 +40,8 @@ def run(
 ) -> Facts | None:
     """Return the JSON object on the last line that a program prints; None if it was stopped.
 
-    The program may use a number of processors, `threads`, and is stopped after `limit` seconds. A
-    number of bytes, `touched`, are written and freed before, so that the program has them at once.
+    The program is pinned to `threads` processors, and is stopped after `limit` seconds. Before it
+    starts, `touched` bytes are written and freed, so that the system has this memory at once.
     """
     touch_memory(touched)
     command = [sys.executable, "-W", "ignore", "-c", program, *map(str, arguments)]
@@ -60,18 +60,18 @@ def run(
 
 def in_turn(runs: Runs, rounds: int) -> list[Facts]:
     """Return a row for each program, with the facts of all rounds as `rounds`."""
-    listed = list(runs)
-    rows: list[Facts] = [{**about, "rounds": []} for about, _ in listed]
+    measured: list[tuple[Facts, Callable[[], Facts | None]]]
+    measured = [({**about, "rounds": []}, run_one) for about, run_one in runs]
     for _ in range(rounds):
-        for row, (_, measure) in zip(rows, listed, strict=True):
-            row["rounds"].append(measure())
-    return rows
+        for row, run_one in measured:
+            row["rounds"].append(run_one())
+    return [row for row, _ in measured]
 
 
 def seconds_in_turn(
     calls: Mapping[str, Callable[[], object]], rounds: int, threads: int
 ) -> dict[str, list[float]]:
-    """Return the seconds of each call in all rounds; a round that is not counted comes first."""
+    """Return the seconds of each call in all rounds, after a round that is not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     with pinned(threads):
         for turn in range(-1, rounds):

@@ -1,4 +1,4 @@
-"""Queries of a forest: replacement edges, bottlenecks of many pairs, and added edges."""
+"""Times of queries of a forest: replacement edges, bottlenecks of many pairs, and added edges."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .programs import seconds_in_turn
 
 
 def measure(
-    graphs: Sequence[str], threads: Sequence[int], pairs: int, batch: int, rounds: int = 5
+    graphs: Sequence[str], threads: Sequence[int], pairs: int, batch: int, rounds: int
 ) -> dict[str, Any]:
-    """Measure the queries beside the solve.
+    """Measure the solve and the queries in turn.
 
-    They are the bottlenecks of random `pairs`, and the addition of a `batch` of random edges, whose
-    weights are drawn from those of the graph. Return `pairs`, `batch`, and `rows`: for each graph,
-    number of threads and round, the seconds of the solve and of each query.
+    `pairs` is the number of random pairs whose bottlenecks are found, and `batch` the number of
+    random edges that are added, with weights drawn from those of the graph. Return both numbers and
+    `rows`: for each graph, number of threads and round, the seconds of the solve and of each query.
     """
     import mstflow
 
-    rows, draw = [], np.random.default_rng(0)
+    rows, random = [], np.random.default_rng(0)
     for name in graphs:
         graph = graph_list.load(graph_list.ensure(name))
         edges = mstflow.EdgeList(graph.u, graph.v, graph.w, num_vertices=graph.n)
-        start, end = draw.integers(0, graph.n, (2, pairs))
-        added = *draw.integers(0, graph.n, (2, batch)), draw.choice(graph.w, batch)
+        start, end = random.integers(0, graph.n, (2, pairs))
+        added = *random.integers(0, graph.n, (2, batch)), random.choice(graph.w, batch)
         for count in threads:
             solve = partial(mstflow.minimum_spanning_forest, edges, threads=count, progress=False)
             with pinned(count):
@@ -42,7 +42,7 @@ def measure(
             }
             seconds = seconds_in_turn(calls, rounds, count)
             row = {"graph": name, "edges": len(graph.u), "threads": count}
-            for turn, spent in enumerate(zip(*seconds.values(), strict=True)):
-                own = dict(zip(seconds, spent, strict=True))
-                rows.append({**row, "round": turn, "seconds": own})
+            for turn, of_round in enumerate(zip(*seconds.values(), strict=True)):
+                by_call = dict(zip(seconds, of_round, strict=True))
+                rows.append({**row, "round": turn, "seconds": by_call})
     return {"pairs": pairs, "batch": batch, "rows": rows}

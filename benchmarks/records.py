@@ -1,8 +1,8 @@
-"""Records of measurements: write them, and find out whether the measured code has changed.
+"""Records of measurements: write them, and check whether the measured code has changed.
 
 A record is a file `results/MACHINE/NAME.json`. It names the commit, the machine and the versions,
-and holds a fingerprint of each measured part of the code. It is current while these fingerprints
-are those of the working tree.
+and has a fingerprint of each measured file or folder. It is current while these fingerprints equal
+those of the working tree.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def make(
     """Return a record of the raw figures `result` of a benchmark.
 
     `measured` are files and folders, without subfolders, of the measured code. `others` is the
-    number of processors that other programs used meanwhile. `programs` has versions of external
-    programs. `commit` is needed only if the repository does not know it.
+    number of processors that other programs used at the same time. `programs` has versions of
+    external programs. `commit` is needed only if there is no git repository.
     """
     paths = list(measured)
     check_import(paths, root)

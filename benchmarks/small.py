@@ -1,4 +1,4 @@
-"""Time of calls for small graphs, by part, and of one call for many graphs."""
+"""Times of calls for small graphs, by part of a call, and of one call for many graphs."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from unittest import mock
 
 import numpy as np
 
-#: The parts of a call, in order: check the options, open the graph and plan; submit the stages and
-#: keep their results; run the stages; check and wrap the answer.
+#: The parts of a call: check the options, open the graph and plan; submit the stages and store
+#: their results; run the stages; check the result and make the forest.
 PARTS = ("plan", "dispatch", "stages", "answer")
-#: The number of rounds whose times a record keeps, besides the least and the median of all rounds.
+#: The number of rounds whose times a record has, in addition to the least and the median of all.
 KEPT = 9
 
 
-def measure(
-    edges: Sequence[int], many: Sequence[tuple[int, int]], rounds: int = 200
-) -> dict[str, Any]:
+def measure(edges: Sequence[int], many: Sequence[tuple[int, int]], rounds: int) -> dict[str, Any]:
     """Measure random graphs with three edges for each vertex, on all processors.
 
-    `edges` are numbers of edges of single graphs, and `many` numbers of graphs that one call solves
-    with the number of edges of each. Graphs with over 100,000 edges, and many graphs, have a tenth
-    of the rounds. Return `rows`: for each graph and code the `times`, by part for our own; and
-    `many`: for each pair of numbers the `times` of the call.
+    `edges` are numbers of edges of single graphs. `many` are pairs: a number of graphs that one
+    call solves, and the number of edges of each. Graphs with over 100,000 edges, and many graphs,
+    have a tenth of the rounds. Return `rows`: the `times` for each graph and code, for mstflow by
+    part; and `many`: the `times` of the call for each pair.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -43,17 +41,17 @@ def measure(
             "mstflow": partial(_by_part, solve),
             "scipy": partial(_whole, partial(minimum_spanning_tree, matrix)),
         }
-        turns = rounds if count <= 10**5 else -(-rounds // 10)
+        repeats = rounds if count <= 10**5 else -(-rounds // 10)
         for code, call in codes.items():
             call()
-            rows.append({"edges": count, "code": code, **times(call() for _ in range(turns))})
+            rows.append({"edges": count, "code": code, **times(call() for _ in range(repeats))})
     batches: list[dict[str, Any]] = []
-    for graphs, count in many:
-        given = [_graph(count, seed) for seed in range(graphs)]
-        together = partial(mstflow.minimum_spanning_forests, given, backend="numba")
-        together()
-        found = times(_whole(together) for _ in range(-(-rounds // 10)))
-        batches.append({"graphs": graphs, "edges": count, **found})
+    for num_graphs, count in many:
+        graphs = [_graph(count, seed) for seed in range(num_graphs)]
+        solve_all = partial(mstflow.minimum_spanning_forests, graphs, backend="numba")
+        solve_all()
+        found = times(_whole(solve_all) for _ in range(-(-rounds // 10)))
+        batches.append({"graphs": num_graphs, "edges": count, **found})
     return {"rows": rows, "many": batches}
 
 
@@ -70,9 +68,9 @@ def times(calls: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _graph(edges: int, seed: int) -> tuple[Any, Any, Any]:
-    draw = np.random.default_rng(seed)
-    u, v = draw.integers(0, edges // 3 + 1, (2, edges))
-    return u, v, draw.random(edges)
+    random = np.random.default_rng(seed)
+    u, v = random.integers(0, edges // 3 + 1, (2, edges))
+    return u, v, random.random(edges)
 
 
 def _whole(call: Callable[[], Any]) -> dict[str, Any]:
@@ -82,7 +80,7 @@ def _whole(call: Callable[[], Any]) -> dict[str, Any]:
 
 
 def _by_part(solve: Callable[[], Any]) -> dict[str, Any]:
-    """Return the seconds of each part of a call, and the number of its calls of stages."""
+    """Return the seconds of each part of a call, and the number of calls of stages."""
     from mstflow.pipeline.execute import execute
 
     clock = [time.perf_counter()]

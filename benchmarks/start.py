@@ -1,4 +1,4 @@
-"""Time of the import and of the first solves in fresh processes, with NumPy and with kernels."""
+"""Times of the import and of the first solves in fresh processes, with NumPy and with kernels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ print(json.dumps(seconds))
 """
 
 
-def measure(edges: Sequence[int], rounds: int = 5) -> dict[str, Any]:
+def measure(edges: Sequence[int], rounds: int) -> dict[str, Any]:
     """Measure random graphs with two edges for each vertex.
 
     The time to compile kernels is not included. Return `rows`: for each number of edges, backend
     and round, the seconds of the import, of the first solve and of the second.
     """
     rows = []
-    for turn in range(-1, rounds):  # the first compiles what is missing
+    for turn in range(-1, rounds):  # round -1 compiles missing kernels
         for count in edges:
             for backend in BACKENDS:
                 row = {"edges": count, "backend": backend, "round": turn}

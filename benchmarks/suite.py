@@ -1,4 +1,4 @@
-"""The suite: every benchmark whose record is kept, its options, and the code that it measures."""
+"""The benchmarks: the function, the options, and the measured code of each."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ TINY = {"graphs": ["tiny"], "threads": [1], "rounds": 1}
 class Benchmark:
     """A benchmark: a function, its options, and the files and folders of the measured code.
 
-    `tiny` replaces options to try the benchmark in seconds. A benchmark that is not `usual` is
-    measured only if it is named.
+    `tiny` replaces options to try the benchmark in seconds. `record` without names measures the
+    `usual` benchmarks.
     """
 
     about: str
@@ -74,14 +74,14 @@ class Benchmark:
     usual: bool = True
 
 
-def solver(algorithm: str) -> str:
-    """Return the code of an algorithm on compiled kernels."""
+def compiled_code(algorithm: str) -> str:
+    """Return the name of the code that runs an algorithm on compiled kernels."""
     return f"mstflow:algorithm={algorithm},backend=numba"
 
 
-def sequential(algorithm: str) -> str:
-    """Return the code of an algorithm on compiled kernels and one thread, as a baseline."""
-    return f"{solver(algorithm)},threads=1"
+def sequential_code(algorithm: str) -> str:
+    """Return the name of the code that runs an algorithm on compiled kernels and one thread."""
+    return f"{compiled_code(algorithm)},threads=1"
 
 
 SEQUENTIAL = ("filter-kruskal", "kruskal", "prim")
@@ -129,14 +129,14 @@ SUITE = {
         SOLVE,
         {
             "graphs": ["E"],
-            "codes": [*map(solver, PARALLEL), *map(sequential, SEQUENTIAL)],
+            "codes": [*map(compiled_code, PARALLEL), *map(sequential_code, SEQUENTIAL)],
             "threads": [1, 2],
             "rounds": 3,
             "budget": 20,
         },
     ),
     "primitives": Benchmark(
-        "compiled primitives beside their definitions",
+        "compiled primitives, compared with their definitions",
         primitives.measure,
         KERNELS,
         {"size": 2_700_000, "threads": [1, 2], "rounds": 7},
@@ -147,7 +147,6 @@ SUITE = {
         fused.measure,
         SOLVE,
         {"graphs": ["E", "N"], "threads": [1, 2], "rounds": 7},
-        {"graphs": ["tiny"], "threads": [1], "rounds": 1},
     ),
     "start": Benchmark(
         "import and first solves in fresh processes",
@@ -157,7 +156,7 @@ SUITE = {
         {"edges": [10**3], "rounds": 1},
     ),
     "small": Benchmark(
-        "the fixed cost of a call by part, and many graphs in one call",
+        "small graphs: a call by part, and many graphs in one call",
         small.measure,
         ("pipeline/report", "graphs/source.py", "forest/forest.py", "progress.py", *SOLVE),
         {
@@ -170,11 +169,7 @@ SUITE = {
     "networkx-calls": Benchmark(
         "whole calls of networkx, with and without the backend",
         networkx_calls.measure,
-        (
-            "interop/networkx",
-            "graphs/libraries",
-            *KERNELS,
-        ),
+        ("interop/networkx", "graphs/libraries", *KERNELS),
         {
             "edges": [10**3, 10**4, 10**5, 10**6],
             "functions": list(FUNCTIONS),
@@ -193,7 +188,7 @@ SUITE = {
         usual=False,  # takes minutes
     ),
     "queries": Benchmark(
-        "replacement edges, bottlenecks and added edges, beside the solve",
+        "replacement edges, bottlenecks and added edges, compared with the solve",
         queries.measure,
         (
             "forest",
@@ -213,7 +208,7 @@ SUITE = {
         {**TINY, "pairs": 100, "batch": 10},
     ),
     "files": Benchmark(
-        "reading files, beside pandas, scipy and pyarrow",
+        "reading files, compared with pandas, scipy and pyarrow",
         files.measure,
         READ,
         {"edges": 2_000_000, "threads": [1, 2], "rounds": 5},
@@ -228,7 +223,7 @@ SUITE = {
         usual=False,  # takes minutes
     ),
     "estimators": Benchmark(
-        "HDBSCAN of points, beside other packages",
+        "HDBSCAN of points, compared with other packages",
         estimators.measure,
         (*SOLVE, "primitives/compiled/points", "forest", "forest/hierarchy", "interop"),
         {"sizes": [[20_000, 2], [200_000, 2]], "threads": 2, "limit": 40},
@@ -236,7 +231,7 @@ SUITE = {
         usual=False,  # takes minutes
     ),
     "bounds": Benchmark(
-        "the least memory= of every family of graphs, and the peak of a run with it",
+        "the smallest memory= of every family of graphs, and the peak of a run with it",
         bounds.measure,
         STREAM,
         {
@@ -265,7 +260,7 @@ SUITE = {
         usual=False,
     ),
     "grids": Benchmark(
-        "random volumes of up to 512 voxels along each axis, beside Higra",
+        "random volumes of up to 512 voxels along each axis, compared with Higra",
         grids.measure,
         ("graphs/generate", "graphs/source.py", "pipeline/streaming", *SOLVE),
         {"sides": [128, 256, 512], "dtypes": ["uint8", "float32"], "threads": [1, 2], "rounds": 3},
@@ -273,7 +268,7 @@ SUITE = {
         usual=False,  # takes minutes
     ),
     "points": Benchmark(
-        "trees of points, beside quitefastmst and fast_hdbscan",
+        "trees of points, compared with quitefastmst and fast_hdbscan",
         points.measure,
         ("graphs/generate", "primitives", "primitives/compiled/points", "stages/points", *SOLVE),
         {"threads": [1, 2], "rounds": 3},
@@ -302,7 +297,7 @@ SUITE = {
         {"graphs": ["random:n=300,m=40000"], "rounds": 1},
     ),
     "papers-bhargava-zaia": Benchmark(
-        "boruvka-edgelist on five families, beside sequential Kruskal",
+        "boruvka-edgelist on five families, compared with sequential Kruskal",
         compare,
         SOLVE,
         {
@@ -322,13 +317,13 @@ SUITE = {
                     "complete:n=350000,keep=8e-5,arcs=True",
                 )
             ],
-            "codes": [sequential("kruskal"), solver("boruvka-edgelist")],
+            "codes": [sequential_code("kruskal"), compiled_code("boruvka-edgelist")],
             "threads": [1, 2],
             "rounds": 3,
         },
     ),
     "authors": Benchmark(
-        "boruvka-csr and boruvka-sorted beside the programs of their authors",
+        "boruvka-csr and boruvka-sorted, compared with the programs of their authors",
         compare,
         SOLVE,
         {
@@ -338,9 +333,9 @@ SUITE = {
                 f"simple:random:n=250000,m=1250000,{ONE_TO_1000}",
             ],
             "codes": [
-                solver("boruvka-csr"),
-                solver("boruvka-sorted"),
-                solver("boruvka-edgelist"),
+                compiled_code("boruvka-csr"),
+                compiled_code("boruvka-sorted"),
+                compiled_code("boruvka-edgelist"),
                 "mstflow",
                 "scipy",
             ],
@@ -350,7 +345,7 @@ SUITE = {
         usual=False,  # needs --external
     ),
     "interpreted-gpu": Benchmark(
-        "calls and the host's time of solves on interpreted kernels of a GPU",
+        "calls of a GPU and the host's time of solves, with interpreted kernels",
         model.measure,
         (*DEVICE, "tests/support/interpreted_gpu.py"),
         {"graphs": ["N", "rmat:scale=16"], "replays": 300},

@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import fused
+from . import cells, fused
 from .device import tables as device_tables
-from .graphs import GRAPHS, parse_options
+from .graphs import GRAPHS
 from .papers import authors
 from .runner.figures import Figures, figures
 
@@ -18,14 +18,14 @@ Rows = Iterator[Sequence[str]]
 
 #: If other programs used more processors than this, the line below a table reports it.
 DISTURBED = 0.1
-#: A primitive has a row if it takes at least these nanoseconds for each element.
+#: A primitive has a row if it takes at least this many nanoseconds for each element.
 SHOWN = 5
 README_GRAPHS = ("E", "G", "R", "N")
 VERSIONS = ("python", "numpy", "numba", "scipy", "igraph", "networkx")
 
 
 def markdown(table: str, record: Mapping[str, Any]) -> str:
-    """Return a table of a record, and a line that names the origin of its figures."""
+    """Return a table of a record, and a line with its commit, machine and versions."""
     _, rows = TABLES[table]
     head, *body = rows(record["result"])
     rule = ["---", *("---:" for _ in head[1:])]
@@ -34,7 +34,7 @@ def markdown(table: str, record: Mapping[str, Any]) -> str:
 
 
 def origin(record: Mapping[str, Any]) -> str:
-    """Return a sentence that names the commit, the machine and the versions of a record."""
+    """Return a line with the commit, the machine and the versions of a record."""
     machine, versions = record["machine"], dict(record["versions"])
     shown = [f"{name} {versions[name]}" for name in VERSIONS if name in versions]
     text = (
@@ -48,24 +48,8 @@ def origin(record: Mapping[str, Any]) -> str:
     return text
 
 
-def label(code: str) -> str:
-    """Return a short name of a code: the algorithm, or the options that matter."""
-    name, _, rest = code.partition(":")
-    options = {
-        key: value
-        for key, value in parse_options(rest).items()
-        if key not in ("backend", "threads")
-    }
-    if options.keys() == {"algorithm"}:
-        return f"`{options['algorithm']}`"
-    words = (
-        str(value) if key == "strategy" else f"{key} {value}" for key, value in options.items()
-    )
-    return ", ".join(words) or name
-
-
 def ratios(result: Result) -> Rows:
-    """Yield times of the reference, and those of other codes divided by them."""
+    """Yield times of the reference, and times of other codes divided by them."""
     found = figures(result)
     columns = _columns(found)
     times = [each for each in columns if each[0] == result["reference"]]
@@ -78,12 +62,12 @@ def ratios(result: Result) -> Rows:
         *(_column(*each, columns) for each in others),
     )
     for name, facts in result["graphs"].items():
-        own = {(row.code, row.threads): row for row in found if row.graph == name}
+        row_of = {(row.code, row.threads): row for row in found if row.graph == name}
         yield (
-            _graph(name),
+            cells.graph(name),
             f"{facts['edges']:,}",
-            *(_time(own.get(each), factor) for each in times),
-            *(_ratio(own.get(each)) for each in others),
+            *(_time(row_of.get(each), factor) for each in times),
+            *(_ratio(row_of.get(each)) for each in others),
         )
 
 
@@ -92,23 +76,23 @@ def codes(result: Result, names: Sequence[str] = (), with_memory: bool = False) 
     found = figures(result)
     columns = _columns(found)
     unit, factor = _unit(found)
-    measuring = list(dict.fromkeys(row.code for row in found if row.peak)) if with_memory else []
+    with_peak = list(dict.fromkeys(row.code for row in found if row.peak)) if with_memory else []
     yield (
         "graph",
         "description",
         "edges",
         *(f"{_column(*each, columns)}, {unit}" for each in columns),
-        *(f"{label(code)}, bytes per edge" for code in measuring),
+        *(f"{cells.code(code)}, bytes per edge" for code in with_peak),
     )
     for name in [each for each in result["graphs"] if not names or each in names]:
         edges = result["graphs"][name]["edges"]
-        own = {(row.code, row.threads): row for row in found if row.graph == name}
+        row_of = {(row.code, row.threads): row for row in found if row.graph == name}
         yield (
             name,
             GRAPHS[name][0] if name in GRAPHS else "",
             f"{edges:,}",
-            *(_time(own.get(each), factor) + _star(own.get(each)) for each in columns),
-            *(_bytes([own[each] for each in own if each[0] == code], edges) for code in measuring),
+            *(_time(row_of.get(each), factor) + _star(row_of.get(each)) for each in columns),
+            *(_bytes((r for r in row_of.values() if r.code == code), edges) for code in with_peak),
         )
 
 
@@ -118,11 +102,11 @@ def by_code(result: Result) -> Rows:
     (facts,) = result["graphs"].values()
     unit, factor = _unit(found)
     threads = sorted({row.threads for row in found})
-    yield "algorithm", *(f"{_threads(count)}, {unit}" for count in threads), "bytes per edge"
+    yield "algorithm", *(f"{cells.threads(count)}, {unit}" for count in threads), "bytes per edge"
     for code in dict.fromkeys(row.code for row in found):
-        own = {row.threads: row for row in found if row.code == code}
-        times = (_time(own.get(count), factor) for count in threads)
-        yield label(code), *times, _bytes(own.values(), facts["edges"])
+        row_of = {row.threads: row for row in found if row.code == code}
+        times = (_time(row_of.get(count), factor) for count in threads)
+        yield cells.code(code), *times, _bytes(row_of.values(), facts["edges"])
 
 
 def on_disk(result: Result) -> Rows:
@@ -132,19 +116,19 @@ def on_disk(result: Result) -> Rows:
     threads = sorted({row.threads for row in found})
     yield (
         "strategy",
-        *(f"{_threads(count)}, s" for count in threads),
-        *(f"{_threads(count)}, M edges/s" for count in threads),
-        *(f"{_threads(count)}, peak MB" for count in threads),
+        *(f"{cells.threads(count)}, s" for count in threads),
+        *(f"{cells.threads(count)}, M edges/s" for count in threads),
+        *(f"{cells.threads(count)}, peak MB" for count in threads),
     )
     for code in dict.fromkeys(row.code for row in found):
-        own = {row.threads: row for row in found if row.code == code}
-        rows = [own.get(count) for count in threads]
+        row_of = {row.threads: row for row in found if row.code == code}
+        rows = [row_of.get(count) for count in threads]
         rates = (
             f"{facts['edges'] / row.seconds / 1e6:.0f}" if row and row.seconds else "-"
             for row in rows
         )
         peaks = (f"{row.peak / 1e6:.0f}" if row and row.peak else "-" for row in rows)
-        yield label(code), *(_time(row, 1) + _star(row) for row in rows), *rates, *peaks
+        yield cells.code(code), *(_time(row, 1) + _star(row) for row in rows), *rates, *peaks
 
 
 def helpers(result: Result) -> Rows:
@@ -164,8 +148,8 @@ def helpers(result: Result) -> Rows:
         "alone, ms",
         "with a helper, ms",
         "speed-up",
-        "share of the helper's part that it rejects",
-        "share of all edges that the main thread rejects",
+        "share of the helper's cycle edges that it rejects",
+        "share of all cycle edges that the main thread rejects",
     )
     for graph in result["graphs"]:
         alone, helped = (times[graph, code] for code in ("kruskal", "kruskal-helpers"))
@@ -173,10 +157,9 @@ def helpers(result: Result) -> Rows:
         shares = (
             statistics.median(run[name] for run in runs) for name in ("offloaded", "main_share")
         )
-        milliseconds = (f"{each * 1e3:.0f}" for each in (alone, helped))
         yield (
-            _graph(graph),
-            *milliseconds,
+            cells.graph(graph),
+            *(f"{each * 1e3:.0f}" for each in (alone, helped)),
             f"{alone / helped:.2f}",
             *(f"{share:.2f}" for share in shares),
         )
@@ -187,8 +170,7 @@ def load(result: Result) -> Rows:
     longest = max(map(len, result["rounds"].values()))
     yield "partitions", *(f"round {number}" for number in range(1, longest + 1))
     for partitions, excess in result["rounds"].items():
-        cells = [f"{share:.0%}" for share in excess]
-        yield partitions, *cells, *["-"] * (longest - len(cells))
+        yield partitions, *(f"{share:.0%}" for share in excess), *["-"] * (longest - len(excess))
 
 
 def overrides(result: Result) -> Rows:
@@ -198,11 +180,12 @@ def overrides(result: Result) -> Rows:
     """
     threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
     kinds = [("definition", threads[0]), *(("override", count) for count in threads)]
-    yield "primitive", "definition", *(f"compiled, {_threads(c)}" for _, c in kinds[1:]), "ratio"
+    heads = (f"compiled, {cells.threads(count)}" for count in threads)
+    yield "primitive", "definition", *heads, "ratio"
     for name in dict.fromkeys(row["primitive"] for row in result["rows"]):
-        own = {row["threads"]: row for row in result["rows"] if row["primitive"] == name}
+        row_of = {row["threads"]: row for row in result["rows"] if row["primitive"] == name}
         nanoseconds = [
-            statistics.median(own[count]["seconds"][kind]) / own[count]["elements"] * 1e9
+            statistics.median(row_of[count]["seconds"][kind]) / row_of[count]["elements"] * 1e9
             for kind, count in kinds
         ]
         if nanoseconds[1] >= SHOWN:
@@ -213,16 +196,16 @@ def overrides(result: Result) -> Rows:
 def readers(result: Result) -> Rows:
     """Yield million edges per second of each file, by mstflow and by another library."""
     threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
-    heads = (f"{who}, {_threads(count)}" for count in threads for who in ("mstflow", "other"))
+    heads = (f"{by}, {cells.threads(count)}" for count in threads for by in ("mstflow", "other"))
     yield "file", *heads, "other"
     for name in dict.fromkeys(row["file"] for row in result["rows"]):
-        own = {row["threads"]: row["seconds"] for row in result["rows"] if row["file"] == name}
-        rates = [result["edges"] / statistics.median(s) for c in threads for s in own[c].values()]
-        other = list(own[threads[0]])[-1]
+        times = {row["threads"]: row["seconds"] for row in result["rows"] if row["file"] == name}
+        rates = [result["edges"] / statistics.median(s) for c in threads for s in times[c].values()]
+        other = list(times[threads[0]])[-1]
         yield f"`{name}`", *(f"{rate / 1e6:.1f}" for rate in rates), other
 
 
-#: The calls that are compared with networkx, and the heads of their columns.
+#: The measured calls of mstflow by networkx, and the heads of their columns.
 CALLS = {
     "process": "first call of a process",
     "configured": "by configuration",
@@ -237,12 +220,12 @@ def networkx_calls(result: Result) -> Rows:
     yield *names, "networkx, ms", *CALLS.values()
     for key, seconds in _medians(result, names):
         theirs = seconds["networkx"]
-        ours = (_times(theirs / seconds[call]) for call in CALLS)
-        yield f"`{key[0]}`", *map(_number, key[1:]), _milliseconds(theirs), *ours
+        ours = (cells.ratio(theirs / seconds[call]) for call in CALLS)
+        yield f"`{key[0]}`", *map(cells.number, key[1:]), cells.milliseconds(theirs), *ours
 
 
 def queries(result: Result) -> Rows:
-    """Yield the times of replacement edges and of a batch beside the solve, and pairs a second."""
+    """Yield the times of the solve, of replacement edges and of a batch, and pairs a second."""
     yield (
         "graph",
         "edges",
@@ -255,55 +238,43 @@ def queries(result: Result) -> Rows:
     )
     for (graph, *sizes), seconds in _medians(result, ("graph", "edges", "threads")):
         yield (
-            _graph(graph),
-            *map(_number, sizes),
-            _milliseconds(seconds["solve"]),
-            _milliseconds(seconds["replacements"]),
+            cells.graph(graph),
+            *map(cells.number, sizes),
+            cells.milliseconds(seconds["solve"]),
+            cells.milliseconds(seconds["replacements"]),
             f"{seconds['replacements'] / seconds['solve']:.2g}",
             f"{result['pairs'] / seconds['bottlenecks'] / 1e6:.3g}",
-            _milliseconds(seconds["add"]),
+            cells.milliseconds(seconds["add"]),
         )
 
 
 def _medians(result: Result, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield the values of columns that rows share, and the median `seconds` of these rows."""
-    of = operator.itemgetter(*names)
-    for key in dict.fromkeys(map(of, result["rows"])):
-        own = [row["seconds"] for row in result["rows"] if of(row) == key]
-        yield key, {name: statistics.median(each[name] for each in own) for name in own[0]}
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
-
-
-def _milliseconds(seconds: float) -> str:
-    value = seconds * 1e3
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    """Group rows by the columns `names`; yield these values and the median `seconds` of a group."""
+    key_of = operator.itemgetter(*names)
+    for key in dict.fromkeys(map(key_of, result["rows"])):
+        group = [row["seconds"] for row in result["rows"] if key_of(row) == key]
+        yield key, {name: statistics.median(each[name] for each in group) for name in group[0]}
 
 
 def programs(result: Result, names: Sequence[str]) -> Rows:
     """Yield the seconds, the ratio to mstflow and the peak memory of each program.
 
-    The columns `names` of a row say what the programs solve. mstflow comes first.
+    Rows with the same columns `names` are of the same problem. mstflow is the first of them.
     """
     yield *names, "code", "s", "ratio", "peak, MB"
-    own: dict[tuple[Any, ...], float] = {}
+    reference: dict[tuple[Any, ...], float] = {}
     for row in result["rows"]:
-        solved = tuple(row[name] for name in names)
-        cells = (*(_number(value) for value in solved), row["code"])
+        problem = tuple(row[name] for name in names)
+        heads = (*map(cells.number, problem), row["code"])
         rounds = [each for each in row["rounds"] if each is not None]
         if not rounds:
-            yield *cells, f"over {result['limit']:.0f}", "-", "-"
+            yield *heads, f"over {result['limit']:.0f}", "-", "-"
             continue
         seconds = statistics.median(each["seconds"] for each in rounds)
-        own.setdefault(solved, seconds)
+        reference.setdefault(problem, seconds)
         peak = max(each["peak"] for each in rounds) / 1e6
-        yield *cells, f"{seconds:.3g}", _times(seconds / own[solved]), f"{peak:,.0f}"
-
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        ratio = cells.ratio(seconds / reference[problem])
+        yield *heads, f"{seconds:.3g}", ratio, f"{peak:,.0f}"
 
 
 def grid_times(result: Result) -> Rows:
@@ -312,7 +283,7 @@ def grid_times(result: Result) -> Rows:
     for row in result["rows"]:
         seconds = statistics.median(each["seconds"] for each in row["rounds"])
         used = max(each["bytes"] for each in row["rounds"])
-        code = f"{row['code']}, {_threads(row['threads'])}"
+        code = f"{row['code']}, {cells.threads(row['threads'])}"
         speed = f"{row['edges'] / seconds / 1e6:.3g}"
         yield (
             f"{row['side']} x {row['side']} x {row['side']}",
@@ -345,10 +316,10 @@ def small_calls(result: Result) -> Rows:
     parts = ("plan", "dispatch", "stages", "answer", "whole")
     yield "edges", "stages", *(f"{part}, µs" for part in parts), "scipy, µs"
     for edges in dict.fromkeys(row["edges"] for row in result["rows"]):
-        own = {row["code"]: row for row in result["rows"] if row["edges"] == edges}
-        medians = [own["mstflow"]["median"][part] for part in parts]
-        medians.append(own["scipy"]["median"]["whole"])
-        stages = f"{own['mstflow']['calls']}"
+        row_of = {row["code"]: row for row in result["rows"] if row["edges"] == edges}
+        medians = [row_of["mstflow"]["median"][part] for part in parts]
+        medians.append(row_of["scipy"]["median"]["whole"])
+        stages = f"{row_of['mstflow']['calls']}"
         yield f"{edges:,}", stages, *(f"{1e6 * each:,.0f}" for each in medians)
 
 
@@ -375,7 +346,7 @@ def gpu_calls(result: Result) -> Rows:
     for name, solved in result["graphs"].items():
         calls, seconds = solved["calls"], solved["seconds"]
         yield (
-            _graph(name),
+            cells.graph(name),
             f"{solved['edges']:,}",
             f"{calls['launches'] + calls['sorts']}",
             f"{calls['sets'] + calls['copies_within']}",
@@ -393,15 +364,7 @@ def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
 def _column(code: str, threads: int, columns: Iterable[tuple[str, int]]) -> str:
     """Return the head of a column, with the number of threads if the code has several."""
     several = len([each for each in columns if each[0] == code]) > 1
-    return f"{label(code)}, {_threads(threads)}" if several else label(code)
-
-
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
-
-
-def _graph(name: str) -> str:
-    return name if name in GRAPHS else f"`{name}`"
+    return f"{cells.code(code)}, {cells.threads(threads)}" if several else cells.code(code)
 
 
 def _unit(found: Iterable[Figures]) -> tuple[str, float]:
@@ -413,23 +376,22 @@ def _unit(found: Iterable[Figures]) -> tuple[str, float]:
 def _time(row: Figures | None, factor: float) -> str:
     if row is None or row.seconds is None:
         return "-"
-    value = row.seconds * factor
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return cells.three_digits(row.seconds * factor)
 
 
 def _ratio(row: Figures | None) -> str:
     if row is None or row.ratio is None:
         return "-"
-    return _times(row.ratio) + _star(row)
+    return cells.ratio(row.ratio) + _star(row)
 
 
 def _star(row: Figures | None) -> str:
-    """Return the mark of a code that returns another result than the reference."""
+    """Return a star if a code returns another result than the reference."""
     return "\\*" if row and row.verdict == "differs" else ""
 
 
 def _bytes(rows: Iterable[Figures], edges: int) -> str:
-    """Return the peak of memory beyond the input, in bytes for each edge."""
+    """Return the peak of memory in addition to the input, in bytes for each edge."""
     peak = max((row.peak for row in rows if row.peak is not None), default=None)
     return "-" if peak is None else f"{peak / edges:.0f}"
 

@@ -1,8 +1,8 @@
 """Draw a Chow-Liu tree for each handwritten digit: which pixels depend on which.
 
-Consider the distributions in which each pixel depends on one other. The one closest to the data
-follows the maximum spanning tree of mutual information (Chow and Liu, IEEE Trans. Inf. Theory,
-1968). Below each tree are random digits drawn from it. Needs mstflow[plot], scipy and scikit-learn.
+Of all distributions in which each pixel depends on one other, the closest to the data is given by
+the maximum spanning tree of mutual information (Chow and Liu, IEEE Trans. Inf. Theory, 1968). Below
+each tree are random digits drawn from it. Needs mstflow[plot], scipy and scikit-learn.
 Usage: python chow_liu_digits.py [picture.png]
 """
 

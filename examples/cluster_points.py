@@ -1,8 +1,8 @@
 """Draw single-linkage clusters of points, their tree and its hierarchy.
 
-`mstflow.points` is the graph of all pairs of points. Cutting the longest edges of its minimum
-spanning tree leaves the clusters. Small clusters are noise, drawn in gray. Needs mstflow[plot] and
-scipy. Usage: python cluster_points.py [picture.png]
+`mstflow.points` is the graph of all pairs of points. The components of its minimum spanning tree
+without the longest edges are the clusters. Small clusters are noise, drawn in gray.
+Needs mstflow[plot] and scipy. Usage: python cluster_points.py [picture.png]
 """
 
 import sys

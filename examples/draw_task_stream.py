@@ -30,8 +30,7 @@ def draw(client, graph, path):
     begin = min(start for *_, start, _ in spans)
     _, ax = plt.subplots(figsize=(10, 1.4 + 0.6 * len(workers)), layout="constrained")
     for number, name in enumerate(names):
-        own = [span[1:] for span in spans if span[0] == name]
-        rows, starts, stops = np.array(own).T
+        rows, starts, stops = np.array([span[1:] for span in spans if span[0] == name]).T
         left, width = 1e3 * (starts - begin), 1e3 * (stops - starts)
         ax.barh(rows, width, 0.8, left, label=name, color=plt.get_cmap("tab20")(number), ec="white")
     ax.set(xlabel="ms", yticks=range(len(workers)))

@@ -1,7 +1,7 @@
-"""Segment an image by its minimum spanning forest, beside scikit-image and Higra.
+"""Segment an image by its minimum spanning forest, and compare with scikit-image and Higra.
 
-The image is a graph without an edge list (`mstflow.grid`). Three segmentations follow from forests:
-flat zones, the regions of Felzenszwalb and Huttenlocher (2004), and watersheds from markers, which
+The image is a graph without an edge list (`mstflow.grid`). Forests give three segmentations: flat
+zones, the regions of Felzenszwalb and Huttenlocher (2004), and watersheds from markers, which
 are minimum spanning forests rooted in the markers (Cousty et al., 2009). Needs mstflow[io].
 scikit-image and Higra, if they are installed, segment the same image for comparison.
 Usage: python segment_camera.py [picture.png]
@@ -27,8 +27,8 @@ def felzenszwalb(image, scale, min_size):
     """Return the regions of Felzenszwalb and Huttenlocher, by edges of the forest alone.
 
     Two regions merge if the edge between them is not much heavier than the edges inside: by at most
-    `scale` over their size. Then regions below `min_size` pixels merge with a neighbor. An edge
-    outside the forest joins pixels that lighter edges connect, so it is left out. It could merge
+    `scale` over their size. Then regions below `min_size` pixels merge with a neighbor. The method
+    also reads edges outside the forest. These join pixels that lighter edges connect, so they merge
     two regions only around a third one that has stopped to grow.
     """
     forest = mstflow.minimum_spanning_forest(mstflow.grid(image, 8))
@@ -60,7 +60,7 @@ def felzenszwalb(image, scale, min_size):
 
 
 def watershed(forest, markers):
-    """Return for each vertex the label of the marker that it is connected to by the lowest pass.
+    """Return for each vertex the label of the marker to which the lowest pass leads.
 
     `forest` is the minimum spanning forest of the image. One more vertex is joined to all markers
     by edges lighter than any other, and `Forest.add` finds the forest without reading the image

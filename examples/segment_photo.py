@@ -1,4 +1,4 @@
-"""Segment a photograph with Boruvka's algorithm and two stages of our own.
+"""Segment a photograph with Boruvka's algorithm and two additional stages.
 
 An image is a graph: each pixel is joined to the pixels beside, above and below it. The two stages
 change the weights between rounds, so that a segment joins the neighbor with the most similar mean

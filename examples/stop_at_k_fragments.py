@@ -1,6 +1,6 @@
-"""Cluster roads with a stage of our own, which stops Boruvka's algorithm at k fragments or fewer.
+"""Cluster roads with a stage that stops Boruvka's algorithm at k fragments or fewer.
 
-The fragments are then clusters: affinity clustering (Bateni et al., NIPS 2017).
+The fragments are the clusters: affinity clustering (Bateni et al., NIPS 2017).
 """
 
 from pathlib import Path

@@ -339,7 +339,7 @@ def test_figures():
     result = made_up({"mstflow": [1.0, 2.0, 4.0], "b": [3.0, 4.0, 2.0]})
     _, row = figures.figures(result)
     assert (row.seconds, row.ratio, row.peak) == (3.0, 2.0, 7400)  # ratios 3, 2 and 1/2
-    assert (row.verdict, row.complaints) == ("agrees", ())
+    assert (row.verdict, row.problems) == ("agrees", ())
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_figures():
 )
 def test_differences(answer, complaints):
     row = figures.figures(made_up({"mstflow": [1.0], "b": [1.0]}, b=answer))[1]
-    assert row.complaints == complaints
+    assert row.problems == complaints
     assert row.verdict == ("differs" if complaints else "agrees")
 
 

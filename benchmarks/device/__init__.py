@@ -1,1 +1,1 @@
-"""One run that tests and measures a GPU and many threads: `python -m benchmarks device`."""
+"""The run `python -m benchmarks device`, which tests and measures a GPU and many threads."""

@@ -15,19 +15,19 @@ TOOLS = ("memcheck", "initcheck", "racecheck")
 TESTS = ["-v", "--no-shrink", "-p", "no:cacheprovider", "-p", "no:benchmark"]
 TESTS += ["tests/primitives/test_conformance.py"]
 _OUTCOME = re.compile(r"::(\S+)\s+(PASSED|FAILED|ERROR)|(PASSED|FAILED|ERROR)\s+\S+::(\S+)")
-#: What pytest says of a failed test, and what the sanitizer says of an access or a hazard.
+#: Lines by which pytest reports a failed test, and the sanitizer an access or a hazard.
 _FAULT = re.compile(r"E   .*|========= (?:Invalid|Uninit|Error|Warning|Program hit|.*hazard).*")
 
 
 def rows(
-    options: Sequence[str] = (), command: Sequence[str] = (), words: str = "cupy"
+    options: Sequence[str] = (), command: Sequence[str] = (), selection: str = "cupy"
 ) -> Iterator[dict[str, Any]]:
     """Yield the outcome of each test of a primitive, and each fault.
 
     `options` are those of pytest, `command` is a program that runs it, such as
-    ``compute-sanitizer``, and `words` select tests by their names.
+    ``compute-sanitizer``, and `selection` is pytest's expression of names of tests (``-k``).
     """
-    pytest = [sys.executable, "-m", "pytest", *TESTS, *options, "-k", words]
+    pytest = [sys.executable, "-m", "pytest", *TESTS, *options, "-k", selection]
     with subprocess.Popen(
         [*command, *pytest], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

@@ -1,4 +1,4 @@
-"""Comparison of forests found on a GPU with those by NumPy."""
+"""Comparison of the forests that a GPU and NumPy find."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rows(
     files: Sequence[str] = FILES,
     streamed: Sequence[str] = STREAMED,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a comparison for every graph, by algorithms, dtypes and strategies.
+    """Yield a comparison for each graph and algorithm, dtype or strategy.
 
     If a solve fails, the row has the error.
     """
@@ -71,8 +71,8 @@ def rows(
             for ids in (np.int32, np.int64):
                 weight = _tied_weights(len(graph.u), dtype)
                 tied = Graph(graph.u.astype(ids), graph.v.astype(ids), weight, graph.n)
-                what = {"graph": name, "weights": dtype, "ids": np.dtype(ids).name}
-                yield {**what, **_compare(gpu, tied, "filter-boruvka")}
+                names = {"graph": name, "weights": dtype, "ids": np.dtype(ids).name}
+                yield {**names, **_compare(gpu, tied, "filter-boruvka")}
 
 
 def _tied_weights(size: int, dtype: str) -> np.ndarray[Any, Any]:
@@ -82,10 +82,10 @@ def _tied_weights(size: int, dtype: str) -> np.ndarray[Any, Any]:
 
 
 def _compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> dict[str, Any]:
-    """Solve a graph with NumPy, and on the device from columns of the host and of the device."""
+    """Solve a graph with NumPy, and on the GPU from columns of the host and of the device."""
 
-    def solve(columns: Any, **given: Any) -> Any:
-        forest = mstflow.minimum_spanning_forest(columns, num_vertices=graph.n, **given)
+    def solve(columns: Any, **arguments: Any) -> Any:
+        forest = mstflow.minimum_spanning_forest(columns, num_vertices=graph.n, **arguments)
         return gpu.to_host(forest.edge_ids)
 
     row = {"algorithm": algorithm, "edges": len(graph.u)}
@@ -96,5 +96,5 @@ def _compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> dict[str
         is_equal = all(np.array_equal(expected, found) for found in (from_host, on_device))
         return {**row, "is_equal": is_equal}
     except Exception as error:  # of any library
-        found = traceback.format_exception_only(error)[-1].strip()
-        return {**row, "is_equal": False, "error": found}
+        message = traceback.format_exception_only(error)[-1].strip()
+        return {**row, "is_equal": False, "error": message}

@@ -1,4 +1,4 @@
-"""The GPU that is measured: copies to it and its memory pool; or the interpreter instead of it."""
+"""The GPU that is measured, or the interpreter of its kernels."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import sys
 import time
 from typing import Any
 
+from mstflow.errors import OptionError
 from mstflow.primitives import resolve_backend
 
 from ..graphs import ROOT, Graph
 
-_COPY = 2**30  # bytes
+_COPIED_BYTES = 2**30
 
 
 class Gpu:
@@ -39,16 +40,16 @@ class Gpu:
         self._pool.free_all_blocks()
         return int(self._pool.total_bytes())
 
-    def held(self) -> int:
+    def pool_bytes(self) -> int:
         """Return the bytes that the pool holds: at least the peak in use since `free`."""
         return int(self._pool.total_bytes())
 
-    def bus(self) -> float:
+    def copy_rate(self) -> float:
         """Return the bytes per second of copies from pinned memory."""
         import cupyx
 
-        source = cupyx.empty_pinned(_COPY, "u1")
-        target = self._cupy.empty(_COPY, "u1")
+        source = cupyx.empty_pinned(_COPIED_BYTES, "u1")
+        target = self._cupy.empty(_COPIED_BYTES, "u1")
         times = []
         for _ in range(5):
             self.finish()
@@ -56,7 +57,7 @@ class Gpu:
             target.set(source)
             self.finish()
             times.append(time.perf_counter() - start)
-        return _COPY / min(times)
+        return _COPIED_BYTES / min(times)
 
 
 def interpreter() -> Any:
@@ -66,3 +67,11 @@ def interpreter() -> Any:
     import interpreted_gpu
 
     return interpreted_gpu
+
+
+def build_interpreter(folder: str) -> dict[str, str]:
+    """Compile the driver that interprets kernels; return the environment that selects it."""
+    interpreted_gpu = interpreter()
+    if reason := interpreted_gpu.why_not():
+        raise OptionError(reason)
+    return {interpreted_gpu.VARIABLE: str(interpreted_gpu.build(folder))}

@@ -1,6 +1,6 @@
-"""The time and traffic of each kernel, by Nsight Compute.
+"""Time and memory traffic of each kernel, measured by Nsight Compute.
 
-Run as a program, it solves a graph on the device: `python -m benchmarks.device.kernels FOLDER`.
+`python -m benchmarks.device.kernels FOLDER` is the program that is profiled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .. import graphs as graph_list
 from .gpu import Gpu
 from .times import solver
 
-#: Columns of the profiler's table, in base units, and our names.
+#: Columns of the profiler's table, in base units, and their names in records.
 METRICS = {
     "gpu__time_duration.sum": "nanoseconds",
     "dram__bytes_read.sum": "bytes_read",
@@ -27,7 +27,7 @@ METRICS = {
 
 
 def profile(graphs: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield launches, time and traffic for each kernel of a second solve, arrays on the device."""
+    """Yield launches, time and traffic of each kernel of a second solve of arrays on the device."""
     for name in graphs:
         folder = graph_list.ensure(name)
         edges = graph_list.describe(folder)["edges"]
@@ -43,22 +43,22 @@ def profile(graphs: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def _profiled(folder: Path) -> list[dict[str, Any]]:
     """Return the kernel and the figures of each launch."""
-    with tempfile.TemporaryDirectory() as place:
-        table = Path(place) / "launches.csv"
+    with tempfile.TemporaryDirectory() as scratch:
+        table = Path(scratch) / "launches.csv"
         options = ["--profile-from-start", "off", "--clock-control", "none"]
         options += ["--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
         options += ["--metrics", ",".join(METRICS), "--log-file", str(table)]
         program = [sys.executable, "-m", "benchmarks.device.kernels", str(folder)]
         done = subprocess.run(["ncu", *options, *program], capture_output=True, text=True)
         lines = table.read_text().splitlines() if table.exists() else []
-    listed = [line for line in lines if line.startswith('"')]
-    if done.returncode or not listed:
+    rows = [line for line in lines if line.startswith('"')]
+    if done.returncode or not rows:
         message = " ".join([*done.stderr.split()[-60:], *lines[-5:]])
         raise RuntimeError(message)
-    _, *launches = csv.DictReader(listed)  # the first row has units
+    _, *launches = csv.DictReader(rows)  # the first row has units
     return [
         {"kernel": re.split("[<(]", row["Kernel Name"].removeprefix("void "))[0]}
-        | {own: float(row[name].replace(",", "")) for name, own in METRICS.items()}
+        | {name: float(row[column].replace(",", "")) for column, name in METRICS.items()}
         for row in launches
     ]
 

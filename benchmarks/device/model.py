@@ -1,7 +1,7 @@
-"""Calls and the host's time of a solve on a GPU, counted without a GPU.
+"""Calls of a GPU and the host's time of a solve, measured without a GPU.
 
-CuPy runs on the fake driver of the tests. Its interpreter runs one solve and counts. Then the
-driver replays this solve: each call returns at once, so the time is that of Python and CuPy alone.
+CuPy runs on the fake driver of the tests. Its interpreter runs one solve and counts the calls. Then
+the driver replays this solve: each call returns at once, so the time is that of Python and CuPy.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from mstflow.errors import OptionError
-
 from .. import graphs as graph_list
 from ..graphs import Graph
-from .gpu import interpreter
+from .gpu import build_interpreter, interpreter
 
 WARM_UPS = 20
 COUNTS = ("launches", "sorts", "sets", "copies_within", "copies_out", "bytes_out", "waits")
@@ -29,17 +27,15 @@ def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
     Return for each graph its sizes, the calls of a solve, and the seconds of each replay.
     """
     interpreted_gpu = interpreter()
-    if reason := interpreted_gpu.why_not():
-        raise OptionError(reason)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ[interpreted_gpu.VARIABLE] = str(interpreted_gpu.build(folder))
+        os.environ |= build_interpreter(folder)
         interpreted_gpu.install()
-    found = {}
+    measured = {}
     for name in graphs:
         path = graph_list.ensure(name)
-        solved = _measure_one(interpreted_gpu, graph_list.load(path), replays)
-        found[graph_list.title(name)] = {**graph_list.describe(path), **solved}
-    return {"graphs": found}
+        facts = _measure_one(interpreted_gpu, graph_list.load(path), replays)
+        measured[graph_list.title(name)] = {**graph_list.describe(path), **facts}
+    return {"graphs": measured}
 
 
 def _measure_one(gpu: Any, graph: Graph, replays: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Facts of the machine, and what later steps need: graphs and compiled kernels."""
+"""Facts about the machine, and preparation of graphs and compiled kernels for later steps."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from .. import graphs as graph_list
 
-#: The kernels that one process compiles together.
-_TOGETHER = 12
+#: The number of kernels that a process compiles.
+_KERNELS_OF_PROCESS = 12
 IMPORT = """
 import time
 start = time.perf_counter()
@@ -40,7 +40,7 @@ def facts() -> Iterator[dict[str, Any]]:
 
     from .gpu import Gpu
 
-    yield {"gpu": {"bus_bytes_per_second": Gpu().bus()}, "cuda": device.describe_devices()}
+    yield {"gpu": {"bus_bytes_per_second": Gpu().copy_rate()}, "cuda": device.describe_devices()}
     random = np.random.default_rng(0)
     u, v = random.integers(0, 1000, (2, 5000), dtype=np.int32)
     graph = u, v, random.random(5000, dtype=np.float32)
@@ -52,19 +52,19 @@ def facts() -> Iterator[dict[str, Any]]:
         yield {"solve": name, "seconds": seconds, "is_equal": bool(np.array_equal(found, expected))}
 
 
-def everything(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Yield the seconds of each graph, of each file of CUDA kernels, and of the CPU's kernels."""
+def prepare(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Generate graphs and compile kernels in several processes; yield the seconds of each task."""
     from mstflow.primitives.cuda import device
     from mstflow.primitives.cuda.kernels import KERNELS
 
-    found = device.describe_devices()["devices"][0]["compute_capability"]
-    architecture = f"sm_{found.replace('.', '')}"
+    capability = device.describe_devices()["devices"][0]["compute_capability"]
+    architecture = f"sm_{capability.replace('.', '')}"
     calls: dict[str, Callable[[], object]]
     calls = {name: partial(graph_list.ensure, name) for name in reversed(graphs)}
     calls["kernels of the CPU"] = _compile_numba
     for file in files or KERNELS:
-        for first in range(0, len(KERNELS[file]), _TOGETHER):
-            chosen = KERNELS[file][first : first + _TOGETHER]
+        for first in range(0, len(KERNELS[file]), _KERNELS_OF_PROCESS):
+            chosen = KERNELS[file][first : first + _KERNELS_OF_PROCESS]
             compiled = partial(_compile_cuda, file, chosen, architecture)
             calls[f"{file}.cu, from {chosen[0]}"] = compiled
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
@@ -89,7 +89,7 @@ def _compile_cuda(file: str, kernels: Sequence[str], architecture: str) -> None:
 
 
 def _compile_numba() -> None:
-    """Compile the kernels of the CPU that later steps call."""
+    """Compile the CPU's kernels that later steps call."""
     from ..runner import codes
     from .threads import ALGORITHMS
 

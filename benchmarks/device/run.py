@@ -1,7 +1,7 @@
-"""Run all steps in order of worth, each in its own process and within a limit of time.
+"""Run all steps, the most important first, each in a process and within a limit of time.
 
-A step that fails, hangs or breaks the device is recorded and passed by. Each row is in a file as
-soon as it is known.
+If a step fails, hangs or breaks the device, the run records this and continues. Each row is written
+to a file as soon as it is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO, Any
 from mstflow.errors import OptionError
 
 from .. import graphs as graph_list
-from .gpu import interpreter
+from .gpu import build_interpreter
 from .steps import STEPS, Step
 
 #: Files of the folder: the rows of all steps, a JSON object in each line, and what steps print.
@@ -38,8 +38,8 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Run the named steps, or all; after each, yield `rows`, `seconds` and `failure` of all so far.
 
-    The folder receives the rows and the log; earlier ones are replaced. All steps together may take
-    some seconds. `threads` are ascending. `is_tiny` rehearses with the smallest sizes, and
+    The rows and the log are written to `folder`; earlier ones are replaced. `seconds` limits all
+    steps together. `threads` are ascending. `is_tiny` rehearses with the smallest sizes, and
     `interprets_gpu` interprets the kernels of the GPU (`tests/support/interpreted_gpu.py`).
     """
     if unknown := set(names) - {step.name for step in STEPS}:
@@ -51,21 +51,23 @@ def measure(
     end = time.monotonic() + seconds
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as library, (folder / LOG).open("w") as log:
-        environment = {**os.environ, **(_fake_driver(library) if interprets_gpu else {})}
+        environment = dict(os.environ)
+        if interprets_gpu:
+            environment |= build_interpreter(library) | {"PYTEST_ADDOPTS": "--interpret-gpu"}
         running: list[_Run] = []
         try:
             for step in STEPS:
                 if names and step.name not in names:
                     continue
-                if not step.is_beside:
+                if not step.is_concurrent:
                     found |= {run.name: run.finish() for run in running}
                     running.clear()
                 limit = min(step.share * seconds, end - time.monotonic())
-                given = {**step.options, **(step.tiny if is_tiny else {})}
-                given |= {"threads": list(threads)} if step.takes_threads else {}
-                run = _Run(step, given, limit, folder / ROWS, log, environment)
+                options = {**step.options, **(step.tiny if is_tiny else {})}
+                options |= {"threads": list(threads)} if step.takes_threads else {}
+                run = _Run(step, options, limit, folder / ROWS, log, environment)
                 running.append(run)
-                if not step.is_beside:
+                if not step.is_concurrent:
                     found[step.name] = run.finish()
                     running.clear()
                     yield found
@@ -77,7 +79,7 @@ def measure(
 
 
 class _Run:
-    """A step in a process of its own, which ends with all its children at the limit."""
+    """A step in a process, which is killed with its children at the limit."""
 
     def __init__(
         self,
@@ -104,9 +106,9 @@ class _Run:
 
     def finish(self) -> dict[str, Any]:
         """Wait for the end or the limit."""
-        left, failure = self._limit - (time.monotonic() - self._start), None
+        remaining, failure = self._limit - (time.monotonic() - self._start), None
         try:
-            self._process.wait(max(left, 0))
+            self._process.wait(max(remaining, 0))
         except subprocess.TimeoutExpired:
             failure = f"passed its limit of {self._limit:.0f} s"
         self.kill()
@@ -125,14 +127,5 @@ class _Run:
             self._process.wait()
 
     def _lines(self) -> list[str]:
-        """Return the whole lines; a step that was killed may have left a part of one."""
+        """Return the complete lines; the last line of a killed step may be incomplete."""
         return [line for line in self._rows.read_text().splitlines() if line.endswith("}")]
-
-
-def _fake_driver(folder: str) -> dict[str, str]:
-    """Compile the driver that interprets kernels; return the variables for its use."""
-    interpreted_gpu = interpreter()
-    if reason := interpreted_gpu.why_not():
-        raise OptionError(reason)
-    driver = str(interpreted_gpu.build(folder))
-    return {interpreted_gpu.VARIABLE: driver, "PYTEST_ADDOPTS": "--interpret-gpu"}

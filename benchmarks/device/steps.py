@@ -1,4 +1,4 @@
-"""The steps of the run on a device, in order of worth, and their sizes.
+"""The steps of the run on a device, the most important first, and their sizes.
 
 `python -m benchmarks.device.steps NAME ROWS OPTIONS` runs one step: it appends each row to the file
 ROWS as a line of JSON. OPTIONS is a JSON object. If the environment names the driver that
@@ -22,8 +22,8 @@ from .gpu import interpreter
 class Step(NamedTuple):
     """A step: a function that yields rows, its options, and the share of all time it may take.
 
-    `tiny` replaces options in a rehearsal. Consecutive steps with `is_beside` run at the same time.
-    All others run alone, because they measure time.
+    `tiny` replaces options in a rehearsal. Consecutive steps that are `is_concurrent` run at the
+    same time. All others run alone, because they measure time.
     """
 
     name: str
@@ -32,12 +32,12 @@ class Step(NamedTuple):
     share: float
     options: Mapping[str, Any] = {}
     tiny: Mapping[str, Any] = {}
-    is_beside: bool = False
+    is_concurrent: bool = False
     takes_threads: bool = False
 
 
 LARGE = ["N", "rmat:scale=20", "E", "rmat:scale=22", "L", "rmat:scale=24"]
-#: Each array is allocated on its own, so that the sanitizer knows where it ends.
+#: Without a pool, the sanitizer knows where each array ends.
 UNPOOLED = ["--no-pool", "--examples", "5"]
 TINY_TESTS = "cupy and gather and small"
 
@@ -46,32 +46,32 @@ STEPS = (
     Step(
         "prepare",
         "graphs of later steps, and compiled kernels",
-        prepare.everything,
+        prepare.prepare,
         0.5,
         {"graphs": [*LARGE, *equality.STREAMED, "rmat:scale=16", "G", "R", "D"]},
         {"graphs": ["tiny"], "files": ["select"]},
-        is_beside=True,
+        is_concurrent=True,
     ),
     Step(
         "equality",
-        "edge ids beside NumPy: families, dtypes of weights and ids, algorithms",
+        "edge ids, compared with NumPy: families, dtypes of weights and ids, algorithms",
         equality.rows,
         0.25,
         tiny={"graphs": ["tiny"], "weights": ["i4"], "files": [], "streamed": ["tiny"]},
-        is_beside=True,
+        is_concurrent=True,
     ),
     Step(
         "primitives",
-        "each primitive beside its definition",
+        "each primitive, compared with its definition",
         checks.rows,
         0.2,
         {"options": ["-n", "8", "--examples", "20"]},
-        {"options": ["--examples", "1"], "words": TINY_TESTS},
-        is_beside=True,
+        {"options": ["--examples", "1"], "selection": TINY_TESTS},
+        is_concurrent=True,
     ),
     Step(
         "times",
-        "solves beside compiled kernels and NumPy",
+        "solves, compared with compiled kernels and NumPy",
         times.solves,
         0.35,
         {"graphs": LARGE},
@@ -88,7 +88,7 @@ STEPS = (
     ),
     Step(
         "limits",
-        "sizes from which a GPU and a filter pay",
+        "sizes from which a GPU and a filter are faster",
         times.limits,
         0.12,
         tiny={"sizes": [1000], "graphs": ["tiny"], "small": [100]},
@@ -105,12 +105,12 @@ STEPS = (
     *(
         Step(
             tool,
-            f"the tests of primitives under compute-sanitizer's {tool}, for as long as is left",
+            f"the tests of primitives under compute-sanitizer's {tool}, in the remaining time",
             checks.rows,
             1.0,
             {"command": ["compute-sanitizer", "--tool", tool], "options": UNPOOLED},
-            {"words": TINY_TESTS},
-            is_beside=True,
+            {"selection": TINY_TESTS},
+            is_concurrent=True,
         )
         for tool in checks.TOOLS
     ),
@@ -118,7 +118,7 @@ STEPS = (
 
 
 def main(name: str, path: str, options: str) -> int:
-    """Append the rows of a step to a file. Return 1 if it failed; then the last row says why."""
+    """Append the rows of a step to a file. If it fails, append the reason and return 1."""
     interpreted_gpu = interpreter()
     if interpreted_gpu.VARIABLE in os.environ:
         interpreted_gpu.install()

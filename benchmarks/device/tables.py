@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from .. import cells
 from .checks import TOOLS
 
 Rows = Iterator[Sequence[str]]
@@ -49,23 +50,25 @@ def times(result: Result) -> Rows:
     codes = list(dict.fromkeys(row["code"] for row in rows))
     yield "graph", "edges", *(f"{code}, ms" for code in codes), "bytes of an edge"
     for name in dict.fromkeys(row["graph"] for row in rows):
-        own = {row["code"]: row for row in rows if row["graph"] == name}
-        first = own[codes[0]]
-        cells = (_ms(own[code]["seconds"]) if code in own else "-" for code in codes)
-        yield name, f"{first['edges']:,}", *cells, f"{first['peak'] / first['edges']:.0f}"
+        row_of = {row["code"]: row for row in rows if row["graph"] == name}
+        medians = (
+            _milliseconds(row_of[code]["seconds"]) if code in row_of else "-" for code in codes
+        )
+        first = row_of[codes[0]]
+        yield name, f"{first['edges']:,}", *medians, f"{first['peak'] / first['edges']:.0f}"
 
 
 def kernels(result: Result) -> Rows:
     """Yield launches, microseconds and bandwidth of each kernel by graph."""
     rows = _rows(result, "kernels")
     graphs = list(dict.fromkeys(row["graph"] for row in rows))
-    whole, share = Counter[str](), Counter[str]()
+    total, share = Counter[str](), Counter[str]()
     for row in rows:
-        whole[row["graph"]] += row["nanoseconds"]
+        total[row["graph"]] += row["nanoseconds"]
     for row in rows:
-        share[row["kernel"]] = max(share[row["kernel"]], row["nanoseconds"] / whole[row["graph"]])
+        share[row["kernel"]] = max(share[row["kernel"]], row["nanoseconds"] / total[row["graph"]])
 
-    def cells(kernel: str | None) -> Iterator[str]:
+    def columns(kernel: str | None) -> Iterator[str]:
         for name in graphs:
             yield from _kernel(
                 [row for row in rows if row["graph"] == name and kernel in (None, row["kernel"])]
@@ -74,52 +77,51 @@ def kernels(result: Result) -> Rows:
     yield "kernel", *(f"{name}: {head}" for name in graphs for head in ("launches", "µs", "GB/s"))
     for kernel, most in share.most_common():
         if most >= SHOWN:
-            yield f"`{kernel.rpartition('::')[2]}`", *cells(kernel)
-    yield "**all**", *cells(None)
+            yield f"`{kernel.rpartition('::')[2]}`", *columns(kernel)
+    yield "**all**", *columns(None)
 
 
 def sizes(result: Result) -> Rows:
-    """Yield the milliseconds of a solve on the device and beside it, by number of edges."""
+    """Yield the milliseconds of a solve on the GPU and with kernels, by number of edges."""
     rows = [row for row in _rows(result, "limits") if "on_device" in row]
     others = [name for name in rows[0] if name.startswith("numba")]
     heads = {"on_device": "arrays on the GPU", "from_host": "arrays on the host"}
     heads |= {name: name for name in others}
     yield "edges", *(f"{head}, ms" for head in heads.values())
     for row in rows:
-        yield f"{row['edges']:,}", *(_ms(row[name]) for name in heads)
+        yield f"{row['edges']:,}", *(_milliseconds(row[name]) for name in heads)
 
 
 def filters(result: Result) -> Rows:
-    """Yield the milliseconds of a solve by the number of edges from which a filter runs."""
+    """Yield the milliseconds of a solve by the parameter `small` of `filter-kruskal`."""
     rows = [row for row in _rows(result, "limits") if "small" in row]
     values = list(dict.fromkeys(row["small"] for row in rows))
     yield "graph", *(f"`small` = {value:,}, ms" for value in values)
     for name in dict.fromkeys(row["graph"] for row in rows):
-        yield name, *(_ms(row["seconds"]) for row in rows if row["graph"] == name)
+        yield name, *(_milliseconds(row["seconds"]) for row in rows if row["graph"] == name)
 
 
 def threads(result: Result) -> Rows:
-    """Yield the milliseconds of each algorithm by number of threads, and the speed-up."""
+    """Yield the milliseconds of each algorithm by number of threads, and the best ratio."""
     rows = _rows(result, "threads")
     counts = list(dict.fromkeys(row["threads"] for row in rows))
-    found: dict[tuple[str, str], list[list[float]]] = {}
+    times_of: dict[tuple[str, str], list[list[float]]] = {}
     for row in rows:
         name = row.get("algorithm") or row["strategy"]
-        found.setdefault((name, row["graph"]), []).append(row["seconds"])
+        times_of.setdefault((name, row["graph"]), []).append(row["seconds"])
     yield "algorithm", "graph", *(f"T = {count}, ms" for count in counts), "best / T = 1"
-    for (name, graph), own in found.items():
-        best = min(map(median, own)) / median(own[0])
-        yield f"`{name}`", graph, *map(_ms, own), f"{best:.2f}"
+    for (name, graph), times in times_of.items():
+        best = min(map(median, times)) / median(times[0])
+        yield f"`{name}`", graph, *map(_milliseconds, times), f"{best:.2f}"
 
 
 def _rows(result: Result, step: str) -> list[dict[str, Any]]:
     return result["steps"][step]["rows"] if step in result["steps"] else []
 
 
-def _ms(seconds: Sequence[float]) -> str:
-    """Return the median in milliseconds, with three digits at least."""
-    value = 1e3 * median(seconds)
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+def _milliseconds(seconds: Sequence[float]) -> str:
+    """Return the median in milliseconds."""
+    return cells.milliseconds(median(seconds))
 
 
 def _kernel(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Solves by number of threads."""
+"""Times of solves by number of threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def solves(
     disk: Sequence[str] = ("D",),
     seconds: float = 1,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the times of the default on all graphs, in memory and on disk, then of the others.
+    """Yield the times of the default algorithm in memory and on disk, then of the others in memory.
 
     Each measurement is pinned to one processor for each thread.
     """

@@ -1,4 +1,4 @@
-"""Times of whole solves on a GPU and beside it, and the limits that follow from them."""
+"""Times of whole solves on a GPU, with compiled kernels and with NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .. import graphs as graph_list
 from ..machine import pinned
 from .gpu import Gpu
 
-#: Calls that are measured, if the seconds suffice.
+#: The most calls that are measured.
 ROUNDS = 7
 #: NumPy is not measured on more edges.
 NUMPY_EDGES = 20_000_000
@@ -24,7 +24,7 @@ SMALL = (2**20, 2**22, 2**24)
 def solves(
     graphs: Sequence[str], threads: Sequence[int], seconds: float = 2
 ) -> Iterator[dict[str, Any]]:
-    """Yield the times of each code on each graph, at most about `seconds` of each."""
+    """Yield the times of each code on each graph; each code takes about `seconds` at most."""
     gpu = Gpu()
     for name in graphs:
         graph = graph_list.load(graph_list.ensure(name))
@@ -32,7 +32,7 @@ def solves(
         before = gpu.free()
         columns = gpu.columns(graph)
         on_device = repeated(solver(columns, graph.n), seconds, gpu.finish)
-        peak = gpu.held() - before
+        peak = gpu.pool_bytes() - before
         yield {**facts, "code": "GPU, arrays on it", "seconds": on_device, "peak": peak}
         del columns
         gpu.free()
@@ -55,7 +55,7 @@ def limits(
     small: Sequence[int] = SMALL,
     seconds: float = 0.5,
 ) -> Iterator[dict[str, Any]]:
-    """Yield times by number of edges, and by the value of `small`."""
+    """Yield times by number of edges, and by the parameter `small` of `filter-kruskal`."""
     gpu = Gpu()
     for size in sizes:
         graph = graph_list.load(graph_list.ensure(f"random:n={size // 4},m={size}"))
@@ -76,7 +76,7 @@ def limits(
 
 
 def solver(columns: Any, num_vertices: int | None, **options: Any) -> Callable[[], mstflow.Forest]:
-    """Return the solve of a graph as a function; `values` are those of `filter-kruskal`."""
+    """Return a function that solves a graph; `values` are parameters of `filter-kruskal`."""
     if values := options.pop("values", None):
         options["algorithm"] = mstflow.algorithm("filter-kruskal").given(**values)
     return partial(
@@ -91,7 +91,7 @@ def solver(columns: Any, num_vertices: int | None, **options: Any) -> Callable[[
 def repeated(
     function: Callable[[], object], seconds: float, finish: Callable[[], object] = lambda: None
 ) -> list[float]:
-    """Call a function once, then return the seconds of further calls: one, or more if they fit."""
+    """Call a function once, then return the times of at least one further call, for `seconds`."""
     times: list[float] = []
     function()
     finish()

@@ -1,1 +1,1 @@
-"""Measurements of papers that are not comparisons of codes on graphs."""
+"""Measurements that papers describe, except for comparisons of codes on graphs."""

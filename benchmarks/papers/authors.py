@@ -1,14 +1,13 @@
-"""The programs of two papers' authors beside our reproductions of them.
+"""The programs of two papers' authors, and the table that compares mstflow with them.
 
-This module runs them as external programs: `python -m benchmarks.papers.authors NAME PROGRAM`,
-where NAME is a key of `PROGRAMS` and PROGRAM the path of a built program. It writes the graph as
-the program's input, which is not timed. The programs need simple, connected graphs and integers as
-weights.
+`python -m benchmarks.papers.authors NAME PROGRAM` runs a built program as an external program. NAME
+is a key of `PROGRAMS`, and PROGRAM is a path. The input of the program is written first, which is
+not timed. The programs need simple, connected graphs and integers as weights.
 
-What each time includes:
+The times include:
 
-- UMinho: the rounds, from a CSR graph in memory. Edges are neither sorted nor inserted before.
-- parallel-boruvka: all of its algorithm, from an edge list in memory; the mean of ten runs.
+- UMinho: the rounds, from a CSR graph in memory, without its construction.
+- parallel-boruvka: the whole algorithm, from an edge list in memory; the mean of ten runs.
 - mstflow: the whole call. `without sort and CSR` are only the stages of the rounds.
 """
 
@@ -28,9 +27,9 @@ import numpy as np
 
 from ..graphs import Graph, load
 
-#: The stages before and after the rounds of `boruvka-csr`, whose work UMinho's time leaves out.
+#: The stages before and after the rounds of `boruvka-csr`, which UMinho's time excludes.
 AROUND = {"find_signs", "order_weights", "drop_loops", "sort_edges", "build_csr", "sort_forest_ids"}
-#: Our codes and the programs whose algorithms they are, as records name them.
+#: Our algorithms and the programs of their authors, as records name them.
 PAIRS = {"boruvka-csr": "UMinho", "boruvka-sorted": "parallel-boruvka"}
 
 
@@ -50,7 +49,7 @@ def _parallel_boruvka(printed: str) -> str:
     return f"seconds {int(printed.split()[-1]) / 1e9}"
 
 
-#: By name, the columns that a program reads, and its output as facts.
+#: By program, a function that returns the columns of its input, and one that parses its output.
 PROGRAMS: dict[str, tuple[Callable[[Graph], tuple[Any, ...]], Callable[[str], str]]] = {
     "UMinho": (_both_arcs, _uminho),
     "parallel-boruvka": (lambda graph: graph[:3], _parallel_boruvka),
@@ -59,7 +58,7 @@ PROGRAMS: dict[str, tuple[Callable[[Graph], tuple[Any, ...]], Callable[[str], st
 
 def main(name: str, program: str, folder: str) -> None:
     """Run a program on the graph of a folder; print its time as `benchmarks` reads it."""
-    import pandas  # only here: it need not be installed to write tables
+    import pandas  # not needed to write tables
 
     columns_of, facts_of = PROGRAMS[name]
     graph = load(Path(folder))

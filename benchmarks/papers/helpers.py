@@ -1,7 +1,7 @@
-"""The measurement of Katsigiannis et al.: Kruskal's loop by density and threads.
+"""Times of Kruskal's loop by density and threads, as measured by Katsigiannis et al.
 
-Their times leave out the sort. So do these: edges are sorted once, and then the stages that join
-them take turns in one process.
+As in the paper, times exclude the sort: edges are sorted once, and then the stages that join them
+take turns in one process.
 """
 
 from __future__ import annotations
@@ -19,18 +19,15 @@ from ..machine import pinned
 from ..runner.solve_one import checksum
 
 
-def measure(
-    graphs: Sequence[str], threads: Sequence[int] = (1, 2), rounds: int = 15
-) -> dict[str, Any]:
-    """Measure both loops on each graph.
+def measure(graphs: Sequence[str], threads: Sequence[int], rounds: int) -> dict[str, Any]:
+    """Measure the loop with and without helpers on each graph.
 
     Return `graphs`, `reference` and `runs`, as in a comparison. A run with a helper has
-    `offloaded`, the share that helpers reject of the cycle edges in their parts, and `main_share`,
-    the share of all cycle edges that the main thread rejects (their figure 7).
+    `offloaded`, the share of the cycle edges in the helpers' ranges that helpers reject, and
+    `main_share`, the share of all cycle edges that the main thread rejects (figure 7 of the paper).
     """
     from mstflow.primitives import array_module
     from mstflow.runtime.memory import keeping_blocks
-    from mstflow.stages.fields import Edges
     from mstflow.stages.kruskal import sort_by_weight
 
     sizes, runs = {}, []
@@ -43,12 +40,12 @@ def measure(
             ids = np.arange(len(graph.u), dtype=np.int32)
             edges = Edges(graph.u, graph.v, ops.order_key(graph.w), ids)
             ordered = sort_by_weight(ops, edges)
-            for turn in range(-1, rounds):  # the first warms up
+            for turn in range(-1, rounds):  # round -1 is not recorded
                 for count in threads:
                     for code, loop in (("kruskal", join_alone), ("kruskal-helpers", join_helped)):
                         facts = loop(ordered, graph.n, count)
-                        place = {"graph": name, "code": code, "threads": count, "round": turn}
-                        runs += [{**place, **facts}] * (turn >= 0)
+                        run = {"graph": name, "code": code, "threads": count, "round": turn}
+                        runs += [{**run, **facts}] * (turn >= 0)
     return {"graphs": sizes, "reference": "kruskal", "runs": runs}
 
 

@@ -1,6 +1,6 @@
-"""The imbalance of Sousa, Mariano and Proenca: arcs of the largest partition, round by round.
+"""The load of `boruvka-csr` by round: the arcs of the largest partition, compared with the mean.
 
-The load is a count, so it is the same on every machine.
+Sousa, Mariano and Proenca measure it by thread. The load is the same on every machine.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from mstflow.stages.fields import Arcs, Count  # annotations are read
 from .. import graphs
 
 
-def measure(graph: str, partitions: Sequence[int] = (2, 4, 8, 16)) -> dict[str, Any]:
+def measure(graph: str, partitions: Sequence[int]) -> dict[str, Any]:
     """Return `rounds`: by number of partitions, the excess of each round."""
     loaded = graphs.load(graphs.ensure(graph))
     return {"rounds": {str(count): excess(loaded, count) for count in partitions}}
 
 
 def excess(graph: graphs.Graph, partitions: int) -> list[float]:
-    """Return, for each round, by which share the arcs of the largest partition exceed the mean."""
+    """Return for each round by what share the arcs of the largest partition exceed the mean."""
     counts: list[int] = []
 
     @stage(writes="num_edges", combine="sum")

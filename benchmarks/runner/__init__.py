@@ -1,1 +1,1 @@
-"""Comparison of codes on graphs: each measurement in a fresh process, all codes in turn."""
+"""Comparison of codes on graphs, in fresh processes and in turn."""

@@ -1,7 +1,7 @@
-"""The codes that are compared, from NumPy columns to a forest, called as their users would.
+"""The codes that are compared, each from NumPy columns to a forest.
 
-A code is first prepared (imports, loading of compiled kernels), which is not timed. Solving is
-timed and includes making the code's own graph from the columns.
+Preparing a code imports it and loads its kernels, and is not timed. The timed solve includes the
+construction of the graph of the code from the columns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mstflow.errors import OptionError
 
 from ..graphs import Graph, load, parse_options
 
-#: Codes that make Python objects of all edges: larger graphs would take minutes and gigabytes.
+#: The most edges of codes that make Python objects of all edges, and so need minutes and gigabytes.
 MOST_EDGES = {"networkx": 1_000_000, "igraph": 20_000_000}
 WARM_UP_EDGES = 1_000
 #: Options of `minimum_spanning_forest`; other options are values of the algorithm.
@@ -100,31 +100,31 @@ def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
     algorithms = [mstflow.algorithm(each) for each in names]
     measured = algorithms[0].given(**options) if options else name  # "auto" chooses
 
-    def solve(graph: Any, vertices: int | None, algorithm: Any, **own: Any) -> mstflow.Forest:
-        chosen = {"num_vertices": vertices, "algorithm": algorithm, **call, **own}
-        return mstflow.minimum_spanning_forest(graph, **chosen)
+    def solve(graph: Any, vertices: int | None, algorithm: Any, **changed: Any) -> mstflow.Forest:
+        arguments = {"num_vertices": vertices, "algorithm": algorithm, **call, **changed}
+        return mstflow.minimum_spanning_forest(graph, **arguments)
 
     graph = load(folder, mapped=on_disk)
     u, v, w = (column[:WARM_UP_EDGES] for column in graph[:3])
     few = max(1, len(u) * graph.n // max(len(graph.u), 1))
-    usable = [each for each in ("numpy", "numba") if each in backends()]  # "auto" chooses of these
-    backend = [call["backend"]] if "backend" in call else usable
-    for each, pipeline in itertools.product(backend, algorithms):
-        every = {key: value for key, value in EVERY_STAGE.items() if key in pipeline.values}
-        solve((u % few, v % few, w), few, pipeline.given(**every), backend=each)
-    whole, vertices = (folder, None) if on_disk else (graph[:3], graph.n)
+    usable = [each for each in ("numpy", "numba") if each in backends()]  # choices of "auto"
+    warmed_up = [call["backend"]] if "backend" in call else usable
+    for backend, pipeline in itertools.product(warmed_up, algorithms):
+        values = {key: value for key, value in EVERY_STAGE.items() if key in pipeline.values}
+        solve((u % few, v % few, w), few, pipeline.given(**values), backend=backend)
+    columns, vertices = (folder, None) if on_disk else (graph[:3], graph.n)
 
-    def answer(found: mstflow.Forest) -> Answer:
-        ids, stages = found.edge_ids, dict(found.report.seconds)
-        solver = f"{found.algorithm}, {found.backend}"
+    def answer(forest: mstflow.Forest) -> Answer:
+        ids, stages = forest.edge_ids, dict(forest.report.seconds)
+        solver = f"{forest.algorithm}, {forest.backend}"
         weight = None if on_disk else _total(graph.w[ids])  # mapped pages count as memory
         return Answer(len(ids), weight, ids, solver, stages)
 
-    return Prepared(lambda: solve(whole, vertices, measured), answer)
+    return Prepared(lambda: solve(columns, vertices, measured), answer)
 
 
 def _cluster(workers: int) -> Any:
-    """Start a cluster of workers of one thread each; it ends with this process."""
+    """Start a cluster of workers with one thread each, which ends with this process."""
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
@@ -132,7 +132,7 @@ def _cluster(workers: int) -> Any:
 
 
 def _scipy(graph: Graph) -> Prepared:
-    """Prepare scipy, called directly: it sums parallel edges and drops edges of weight zero."""
+    """Prepare scipy, which adds parallel edges and drops edges of weight zero."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -146,8 +146,8 @@ def _scipy(graph: Graph) -> Prepared:
 def _scipy_exact(graph: Graph) -> Prepared:
     """Prepare scipy on ranks of weights, so that zeros, ties and parallel edges are right.
 
-    Its tree is Kruskal's over the entries of the matrix as they are, so parallel edges need no
-    search of their own: they must only not be summed, which a claim of canonical format prevents.
+    scipy runs Kruskal's algorithm on the stored entries, so parallel edges may remain separate. A
+    matrix that claims to have the canonical format is not summed.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -171,8 +171,8 @@ def _igraph(graph: Graph) -> Prepared:
         # Lists of Python numbers are faster: igraph reads arrays item by item.
         ends = list(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
         whole = igraph.Graph(n=graph.n, edges=ends)
-        found = whole.spanning_tree(weights=graph.w.tolist(), return_tree=False)
-        return np.array(found, dtype=np.int64)
+        edge_ids = whole.spanning_tree(weights=graph.w.tolist(), return_tree=False)
+        return np.array(edge_ids, dtype=np.int64)
 
     return Prepared(solve, lambda ids: Answer(len(ids), _total(graph.w[ids])))
 
@@ -187,8 +187,8 @@ def _networkx(graph: Graph) -> Prepared:
         whole.add_weighted_edges_from(zip(*columns, strict=True))
         return list(networkx.minimum_spanning_edges(whole, keys=False))
 
-    def answer(found: list[Any]) -> Answer:
-        return Answer(len(found), sum(float(facts["weight"]) for _, _, facts in found))
+    def answer(edges: list[Any]) -> Answer:
+        return Answer(len(edges), sum(float(attributes["weight"]) for _, _, attributes in edges))
 
     return Prepared(solve, answer)
 

@@ -25,15 +25,15 @@ class Figures:
     threads: int
     #: Median over the rounds.
     seconds: float | None
-    #: Median over the rounds of its time divided by that of the reference in the same round, with
-    #: the same number of threads if the reference uses them, else one: 2 takes twice as long.
+    #: Median over the rounds of the time divided by that of the reference in the same round, with
+    #: the same number of threads if the reference uses threads; 2 means twice the time.
     ratio: float | None
-    #: Largest memory of the runs in bytes, beyond the input if that is in memory.
+    #: Largest memory of the runs in bytes, in addition to the input if that is in memory.
     peak: int | None
-    #: "agrees" or "differs" (from the answer of the reference), "failed", or "-" without one.
+    #: "agrees" or "differs" (from the answer of the reference), "failed", or "-" without an answer.
     verdict: str
-    #: Errors and differences.
-    complaints: tuple[str, ...]
+    #: Errors, and differences from the answer of the reference.
+    problems: tuple[str, ...]
 
 
 def figures(result: Result) -> list[Figures]:
@@ -42,15 +42,15 @@ def figures(result: Result) -> list[Figures]:
     keys = dict.fromkeys((run["graph"], run["code"], run["threads"]) for run in result["runs"])
     for graph, code, threads in keys:
         of_graph = [run for run in result["runs"] if run["graph"] == graph]
-        own = [run for run in of_graph if (run["code"], run["threads"]) == (code, threads)]
-        seconds = _by_round(own)
+        runs = [run for run in of_graph if (run["code"], run["threads"]) == (code, threads)]
+        seconds = _by_round(runs)
         references = [run for run in of_graph if run["code"] == result["reference"]]
-        alike = [run for run in references if run["threads"] == threads]
-        reference = _by_round(alike or references)
+        same_threads = [run for run in references if run["threads"] == threads]
+        reference = _by_round(same_threads or references)
         ratios = [seconds[turn] / reference[turn] for turn in seconds if turn in reference]
-        errors = [run["error"] for run in own if "error" in run]
+        errors = [run["error"] for run in runs if "error" in run]
         expected = _expected(of_graph, result["reference"])
-        differences = [text for run in own for text in _differences(run, expected)]
+        differences = [text for run in runs for text in _differences(run, expected)]
         found.append(
             Figures(
                 graph,
@@ -58,9 +58,9 @@ def figures(result: Result) -> list[Figures]:
                 threads,
                 seconds=statistics.median(seconds.values()) if seconds else None,
                 ratio=statistics.median(ratios) if ratios else None,
-                peak=max((run["peak"] for run in own if "peak" in run), default=None),
-                verdict=_verdict(errors, differences, own),
-                complaints=tuple(dict.fromkeys([*errors, *differences])),
+                peak=max((run["peak"] for run in runs if "peak" in run), default=None),
+                verdict=_verdict(errors, differences, runs),
+                problems=tuple(dict.fromkeys([*errors, *differences])),
             )
         )
     return found
@@ -71,22 +71,22 @@ def _by_round(runs: list[Run]) -> dict[int, float]:
 
 
 def _expected(runs: list[Run], reference: str) -> Run:
-    """Return the answer to compare with: that of the reference if present, or of an exact code."""
+    """Return the expected answer: of the reference if it has one, otherwise of an exact code."""
     ordered = sorted(runs, key=lambda run: (run["code"] != reference, "checksum" not in run))
-    found: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
     for run in ordered:
         for name in ANSWER:
             if name in run:
-                found.setdefault(name, run[name])
-    return found
+                expected.setdefault(name, run[name])
+    return expected
 
 
-def _verdict(errors: list[str], differences: list[str], own: list[Run]) -> str:
+def _verdict(errors: list[str], differences: list[str], runs: list[Run]) -> str:
     if errors:
         return "failed"
     if differences:
         return "differs"
-    return "agrees" if any(run.keys() & set(ANSWER) for run in own) else "-"
+    return "agrees" if any(run.keys() & set(ANSWER) for run in runs) else "-"
 
 
 def _differences(run: Run, expected: Run) -> Iterator[str]:

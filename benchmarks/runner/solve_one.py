@@ -23,10 +23,10 @@ from mstflow.errors import MstflowError
 
 from . import codes
 
-#: A shorter solve is repeated, because a single one would measure the clock and cold caches.
+#: A shorter solve is repeated, because a single one mostly measures cold caches.
 SHORT_SECONDS = 0.02
 REPEATS = 20
-#: More memory than any code uses beyond its input, except on the largest graphs.
+#: More memory than any code uses in addition to its input, except on the largest graphs.
 TOUCHED_BYTES = 2**30
 
 
@@ -35,7 +35,7 @@ def main(code: str, folder: str, on_disk: str = "") -> None:
     threads = int(os.environ.get("MST_THREADS", "1"))
     try:
         prepared = codes.prepare(code, Path(folder), threads, bool(on_disk))
-        if not on_disk:  # there the runner samples the memory of the process
+        if not on_disk:  # otherwise the runner samples the memory of this process
             touch_memory()
         facts = measure(prepared)
     except ModuleNotFoundError as error:
@@ -56,12 +56,12 @@ def touch_memory(size: int = TOUCHED_BYTES) -> None:
 
 def measure(prepared: codes.Prepared) -> dict[str, Any]:
     """Solve once, or several times if one solve is short; `seconds` is the median."""
-    with suppress(OSError):  # or the peak may be that of loading
+    with suppress(OSError):  # resets the peak, which may be that of loading
         Path("/proc/self/clear_refs").write_text("5")
     before = memory("VmRSS")
-    seconds, found = _timed(prepared.solve)
+    seconds, forest = _timed(prepared.solve)
     peak = memory("VmHWM") - before
-    answer = prepared.answer(found)
+    answer = prepared.answer(forest)
     if seconds < SHORT_SECONDS:
         seconds = statistics.median(_timed(prepared.solve)[0] for _ in range(REPEATS))
     facts = {
@@ -78,8 +78,8 @@ def measure(prepared: codes.Prepared) -> dict[str, Any]:
 
 def _timed(solve: Callable[[], Any]) -> tuple[float, Any]:
     start = time.perf_counter()
-    found = solve()
-    return time.perf_counter() - start, found
+    forest = solve()
+    return time.perf_counter() - start, forest
 
 
 def memory(field: str) -> int:

@@ -1,4 +1,4 @@
-"""Measure codes in turn: every measurement in a fresh process, all codes in every round."""
+"""Measure codes in turn, each in a fresh process, in several rounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Facts = dict[str, Any]
 SOLVE_ONE = [sys.executable, "-m", "benchmarks.runner.solve_one"]
 #: The last line of another program's output: pairs of these words and their values.
 WORDS = {"seconds": float, "edges": int, "weight": float, "peak": int}
-GLANCE = 0.02  # seconds between two looks at the memory of a process tree
+SAMPLE_SECONDS = 0.02  # between two samples of the memory of a process and its children
 
 
 def compare(
@@ -40,11 +40,12 @@ def compare(
 ) -> Facts:
     """Measure all codes on all graphs in turn, so a change of the machine's speed affects all.
 
-    The first code is the reference of ratios. Each process is pinned to a number of `threads`;
-    codes that use one thread take part in the first only. After `budget` seconds of solving, the
-    measurement of a code on a graph ends; a process is killed after `limit` seconds. `on_disk`
-    leaves the graph on disk, and measures the memory of the whole process tree. `external` has
-    commands of other programs by name. `run` runs a command; by default it is `measure`.
+    The first code is the reference of ratios. Each process is pinned to a number of processors from
+    `threads`; codes that use one thread are only measured with the first number. After `budget`
+    seconds of solving, the measurement of a code on a graph ends; a process is killed after `limit`
+    seconds. `on_disk` leaves the graph on disk, and measures the memory of a process and its
+    children. `external` has commands of other programs by name. `run` runs a command; by default it
+    is `measure`.
 
     Return `graphs`, with sizes and dtypes by name, `reference`, and `runs`, all raw measurements.
     """
@@ -53,21 +54,21 @@ def compare(
     parallel = {name for name in commands if name not in codes or code_list.uses_threads(name)}
     folders = {graph_list.title(name): graph_list.ensure(name) for name in graphs}
     runs: list[Facts] = []
-    left = {(graph, code): budget for graph in folders for code in commands}
+    budgets = {(graph, code): budget for graph in folders for code in commands}
     for turn in range(rounds):
         for graph, code, count in _turns(folders, commands, threads, parallel):
-            if (graph, code) not in left:
+            if (graph, code) not in budgets:
                 continue
             command = [*commands[code], str(folders[graph]), *(["on-disk"] if on_disk else [])]
             facts = (run or measure)(command, count, limit, on_disk)
             runs.append({"graph": graph, "code": code, "threads": count, "round": turn, **facts})
             shown = facts.get("error") or f"{facts['seconds']:.4f} s"
             print(f"  {turn + 1}/{rounds} {graph} T={count} {code}: {shown}", file=sys.stderr)
-            rest = left[graph, code]
-            if rest is not None:
-                left[graph, code] = rest = rest - facts.get("seconds", 0)
-            if "error" in facts or (rest is not None and rest <= 0):
-                del left[graph, code]
+            remaining = budgets[graph, code]
+            if remaining is not None:
+                budgets[graph, code] = remaining = remaining - facts.get("seconds", 0)
+            if "error" in facts or (remaining is not None and remaining <= 0):
+                del budgets[graph, code]
     sizes = {name: graph_list.describe(folder) for name, folder in folders.items()}
     return {"graphs": sizes, "reference": next(iter(commands)), "runs": runs}
 
@@ -86,12 +87,12 @@ def _turns(
 
 
 def measure(
-    command: list[str], threads: int, limit: float | None = None, whole_tree: bool = False
+    command: list[str], threads: int, limit: float | None = None, samples_memory: bool = False
 ) -> Facts:
-    """Run a program on some processors; return the facts on its last line, or an error.
+    """Run a program on `threads` processors; return the facts on its last line, or an error.
 
-    `others` is added: the processors that were busy with other programs meanwhile. With
-    `whole_tree`, `peak` is the memory of all its processes together, sampled from outside.
+    `others` is added: the number of processors that other programs kept busy at the same time. With
+    `samples_memory`, `peak` is the memory of the process and its children, sampled from outside.
     """
     start, others = time.monotonic(), OtherPrograms()
     try:
@@ -112,13 +113,12 @@ def measure(
     peak = 0
     try:
         while True:
-            passed = time.monotonic() - start
-            if limit is not None and passed > limit:
+            if limit is not None and time.monotonic() - start > limit:
                 return {"error": f"passed the limit of {limit:g} s"}
-            if whole_tree:
+            if samples_memory:
                 peak = max(peak, _memory(process.pid))
             try:
-                printed, complaint = process.communicate(timeout=GLANCE)
+                output, errors = process.communicate(timeout=SAMPLE_SECONDS)
                 break
             except subprocess.TimeoutExpired:
                 continue
@@ -129,9 +129,9 @@ def measure(
     if process.returncode < 0:
         return {"error": f"ended by {signal.Signals(-process.returncode).name}"}
     if process.returncode:
-        return {"error": f"failed: {_last_line(complaint) or process.returncode}"}
-    facts = _facts(_last_line(printed)) | {"others": others.busy()}
-    return facts | {"peak": peak} if whole_tree else facts
+        return {"error": f"failed: {_last_line(errors) or process.returncode}"}
+    facts = _facts(_last_line(output)) | {"others": others.busy()}
+    return facts | {"peak": peak} if samples_memory else facts
 
 
 def externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -142,7 +142,7 @@ def externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         name, _, version = named.partition("@")
         if not (name and version and command) or name in commands:
             message = (
-                f"expected --external NAME@VERSION=COMMAND with a name of its own, got {text!r}; "
+                f"expected --external NAME@VERSION=COMMAND with a new name, got {text!r}; "
                 "VERSION is the commit or release that was built"
             )
             raise OptionError(message)
