@@ -1,7 +1,7 @@
 """Mutual reachability distances, the weights of HDBSCAN; see `mutual_reachability`.
 
-The vertices are samples. The stages find the nearest neighbors of all samples one after another,
-with one pass over the edges for each. Distances are represented by their keys.
+The vertices are samples. Each pass over the edges finds the next nearest neighbor of every sample.
+Distances are represented by their keys.
 
 Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarchical Density
 Estimates", PAKDD 2013, definitions 1 to 4.

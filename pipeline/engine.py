@@ -116,7 +116,7 @@ def _reserve(numbered: int, options: Options) -> Iterator[Options]:
     try:
         yield replace(options, memory=max(1, bound - numbered))
     except MemoryBoundError as error:
-        raise error.including(numbered, "the numbered graph", bound) from error
+        raise error.beside(bound, numbered, "the numbered graph") from error
 
 
 def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, options: Options) -> EdgeSource:
