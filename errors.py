@@ -46,11 +46,9 @@ class MemoryBoundError(OptionError):
         message = f"{option}{given_text} is too small; it must be at least {needed_text} {purpose}"
         return cls(message, needed, purpose)
 
-    def including(
-        self, held: int, holder: str, given: int, option: str = "memory="
-    ) -> MemoryBoundError:
+    def beside(self, given: int, held: int, what: str, option: str = "memory=") -> MemoryBoundError:
         """Return the error for a bound of `given` bytes that must also cover `held` bytes."""
-        purpose = f"{self.purpose}, including {show_bytes(held)} of {holder}"
+        purpose = f"{self.purpose}, including {show_bytes(held)} of {what}"
         return self.of(given, self.needed + held, purpose, option)
 
 

@@ -54,7 +54,7 @@ def registered(kind: str, own_names: tuple[str, ...]) -> dict[str, Plugin]:
     """Return the plugins of one kind by name, without loading them.
 
     A plugin is ignored with a warning if its name is one of `own_names`, which mstflow uses itself,
-    or if a distribution that is first in alphabetical order registers the same name.
+    or if another distribution, earlier in alphabetical order, registers the same name.
     """
     owners = dict.fromkeys(own_names, "mstflow")
     found = {}

@@ -30,7 +30,7 @@ from .edges import ForestEdges, equal_exactly
 def number_batch(
     names: VertexNames | None, edges: Any, weight: str | None, ends: Sequence[Any] | None
 ) -> tuple[VertexNames | None, EdgeList]:
-    """Return the names of the graph and of the batch, and the batch with numbered vertices.
+    """Return the names of all vertices, if the graph has names, and the batch with vertex numbers.
 
     `names` are those of the graph; `Forest.add` documents the other arguments.
     """
@@ -52,9 +52,9 @@ def extend_graph(
     batch: EdgeList,
     names: VertexNames | None,
 ) -> tuple[EdgeSource, EdgeList, NDArray[np.int64]]:
-    """Return the graph with a batch, the edges of its forest with the batch, and their edge ids.
+    """Return the graph with a batch, the candidates for its forest, and their edge ids.
 
-    `names` are those of all vertices, if the graph has names.
+    The candidates are the edges of the old forest and the batch. `names` are those of all vertices.
     """
     source = EdgeSource.of(graph)
     if source.num_edges is None:
@@ -80,7 +80,7 @@ def extend_graph(
         )
         raise GraphError(message)
     u, v = batch.u, batch.v
-    if source.first_vertex:  # segments number vertices from this one
+    if source.first_vertex:  # the vertex ids of segments start here
         u, v = (ids.astype(np.int64) + source.first_vertex for ids in (u, v))
     segments = (*source.segments, ArraySegment(u, v, weight))
     extended = replace(source, segments=segments, num_vertices=num_vertices, names=names)

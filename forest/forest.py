@@ -501,7 +501,7 @@ class Forest:
         return {"edge_id": host.edge_ids, "u": host.u, "v": host.v, "weight": host.weight}
 
     def _named_columns(self, *, as_given: bool = False) -> dict[str, Any]:
-        """Return the columns, with the ends as `VertexNames.columns` if vertices have names."""
+        """Return the columns; if vertices have names, u and v are the columns of names."""
         columns: dict[str, Any] = self._host_columns
         if self.names is None:
             return columns

@@ -271,7 +271,7 @@ def _sort_forest(
 
 
 def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
-    """Raise an error for the first of the edges `closing`, which close cycles of the forest."""
+    """Check that `closing`, the ids of the forest's edges that close cycles, is empty."""
     if len(closing):
         edge = closing.min()
         (u,), (v,), _ = _edge(graph, edge)
@@ -312,11 +312,10 @@ def _light_trees(
     u: NDArray[Any],
     v: NDArray[Any],
 ) -> tuple[NDArray[Any], int]:
-    """Return the tree of each vertex in a prefix of the sorted forest, and its largest key.
+    """Return the tree of each vertex in the forest of light edges only, and their largest key.
 
-    An edge within one of these trees that has a larger key is correctly absent from the forest. The
-    prefix is the one that proves this for most edges of the first non-empty block: it contains the
-    heaviest edge on the path between the ends, and all its edges are lighter.
+    A heavier edge of the graph within one of these trees is correctly absent from the forest. The
+    largest key is chosen so that this holds for most edges of the first block that is not empty.
     """
     size = 0
     block = next((block for block in blocks if len(block[-1])), None)

@@ -39,9 +39,9 @@ _MINKOWSKI_METRICS = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 
 
 def resolve_algorithm(estimator: Any, samples: Any) -> str:
-    """Return the algorithm that searches the neighbors for an estimator, after checking it.
+    """Check the parameter `algorithm` of an estimator, and return it.
 
-    "auto" is resolved to a tree that supports the metric, or to "brute" if there is none.
+    "auto" is replaced by a tree that supports the metric, or by "brute" if there is none.
     """
     metric, algorithm = estimator.metric, estimator.algorithm
     if algorithm not in ("auto", "brute", *_TREES):

@@ -216,7 +216,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         return min_samples
 
     def _forest_of_samples(self, samples: Any, is_finite: NDArray[np.bool_]) -> Forest:
-        """Return the forest of all samples, in which those that are not finite are isolated."""
+        """Return the forest of all samples; samples that are not finite are isolated vertices."""
         finite = np.flatnonzero(is_finite)
         min_samples = self._checked_min_samples(len(finite))
         forest = samples_forest(self, samples[finite], min_samples, self.alpha)

@@ -133,7 +133,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         return self
 
     def _forest(self, X: Any) -> Forest:  # noqa: N803
-        """Return the forest of all pairs or of neighbors."""
+        """Return the forest of all pairs, of neighbors or of given distances."""
         if self.metric == "precomputed":
             forest = minimum_spanning_forest(given_distances(self, X), progress=False)
         else:

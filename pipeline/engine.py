@@ -116,7 +116,7 @@ def _reserve(num_bytes: int, options: Options) -> Iterator[Options]:
     try:
         yield replace(options, memory=max(1, bound - num_bytes))
     except MemoryBoundError as error:
-        raise error.including(num_bytes, "the numbered graph", bound) from error
+        raise error.beside(bound, num_bytes, "the numbered graph") from error
 
 
 def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, options: Options) -> EdgeSource:

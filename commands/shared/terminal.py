@@ -174,4 +174,4 @@ def within(memory: str | None, held: int | None = None) -> Iterator[int | None]:
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:
-        raise error.including(held + SLACK, "this process", bound, "--memory ") from error
+        raise error.beside(bound, held + SLACK, "this process", "--memory ") from error

@@ -112,13 +112,13 @@ def condense(
 
     is_large = (size >= min_cluster_size) & ~is_tied
     if n - num_edges == 1:
-        is_large |= is_root  # the root of a small graph
+        is_large |= is_root  # the root is a cluster of any size
     (parents,) = ops.compact(is_large & ~is_root, above)
     num_large = ops.scatter_reduce(parents, np.ones_like(parents), num_edges, "sum", 0)
     is_cluster = is_large & (is_root | (ops.gather(num_large, above) >= 2))
 
-    # The vertices below an edge leave their last cluster at its edge `last`. This cluster was
-    # created by its edge `top`.
+    # `last` is the edge at which the vertices below an edge leave their last cluster. `top` is the
+    # edge that creates this cluster.
     last = ops.pointer_jump(np.where(is_large | is_root, edge, above))
     top = ops.pointer_jump(np.where(is_cluster | is_root, edge, above))
     tops = ops.compact(is_cluster, edge)[0][::-1]

@@ -347,7 +347,7 @@ class Dendrogram:
 
     @cached_property
     def _keys(self) -> Any:
-        """Keys of the weights, in their order."""
+        """The keys of the weights, which are compared instead of the weights."""
         ops = array_module(self.backend)
         return ops.order_key(ops.asarray(self.weight), descending=self.maximum)
 

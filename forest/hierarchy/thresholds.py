@@ -99,7 +99,7 @@ def _labels(
 
 
 def _cluster_counts(threshold: Any, row: list[int]) -> ClusterCounts:
-    """Return the counts in a row of the tally: the clusters of each size range, the largest."""
+    """Return the counts; `row` has the clusters of each range of sizes, then the largest size."""
     *numbers, largest = row
     value = threshold.item() if isinstance(threshold, np.generic) else threshold
     sizes = {2**k: number for k, number in enumerate(numbers) if number}
