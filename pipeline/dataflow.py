@@ -108,7 +108,7 @@ class Dataflow:
 
     @cached_property
     def moves_edges(self) -> bool:
-        """Whether a stage writes the edges or fragments, so the steps are rounds, not scans."""
+        """Whether a stage writes the edges or fragments, as the rounds of an algorithm do."""
         return any(
             {"columns", "edges", "fragment"} & stage.writes.keys() for stage in self.stages()
         )
@@ -172,11 +172,11 @@ def _fields_after(known: dict[str, FieldState], step: Step) -> dict[str, FieldSt
         entered = reduce(_fields_after, step.steps, entered)
         if isinstance(step, Loop):
             entered = _fields_after_stage(verdict, entered)
-    return {name: _either(skipped.get(name), state) for name, state in entered.items()}
+    return {name: _merge_states(skipped.get(name), state) for name, state in entered.items()}
 
 
-def _either(skipped: FieldState | None, entered: FieldState) -> FieldState:
-    """Return the properties of a field after a loop or condition, whether it was entered or not."""
+def _merge_states(skipped: FieldState | None, entered: FieldState) -> FieldState:
+    """Return the properties of a field after steps that may be skipped."""
     where = "a loop or condition, which may not run"
     if skipped is None:
         return replace(entered, lost=f"written only inside {where}")

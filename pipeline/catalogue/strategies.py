@@ -68,7 +68,7 @@ _SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
 _SCAN_FIELDS = {
     **_STRATEGY_FIELDS,
     "source": _SOURCE,
-    "num_edges": FieldState(Field("", "count", optional=True)),  # None if it is an iterator
+    "num_edges": FieldState(Field("", "count", optional=True)),  # None for an iterator
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
 }

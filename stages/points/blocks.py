@@ -9,7 +9,7 @@ from ..declare import stage
 from ..fields import Copies, Count, Edges, Index, Neighbors, Number, Verdict, VertexIndex, Weights
 from .tree import order_by_id
 
-#: The largest number of pairs of fragments, per point, for which `compare_fragments` has memory.
+#: The largest number of pairs of fragments, per point, that `compare_fragments` holds in memory.
 _MAX_PAIRS = 4
 
 

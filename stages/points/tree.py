@@ -47,7 +47,7 @@ def find_core_distances(
 ) -> tuple[Weights, Weights, Index]:
     """Find the distance of each point to its `core_samples`-th nearest point, counting itself.
 
-    Write also lists of the nearest points, which the first rounds use.
+    The first rounds use the lists of nearest points (`neighbor`), up to the distances `reach`.
     """
     size = len(tree.ids)
     if size == 1:
@@ -62,7 +62,7 @@ def find_core_distances(
 def start_fragments(
     ops: ArrayModule, tree: Tree, core: Weights
 ) -> tuple[Index, Count, Index, Weights]:
-    """Make each point a fragment. Its core distance is a lower bound of its edges."""
+    """Make each point a fragment. The core distance is a lower bound of the edges of a point."""
     size = len(tree.ids)
     place = ops.arange(size, dtype=ops.index_dtype(size))
     return place, size, ops.full(size, size, dtype=place.dtype), core

@@ -96,6 +96,7 @@ def mark_climbs(
     is_lower = ops.gather(depth, u) > ops.gather(depth, v)
     low, high = ops.where(is_lower, u, v), ops.where(is_lower, v, u)
     rise = ops.gather(depth, low) - ops.gather(depth, high)
+    # Climb from the lower end to the depth of the other end, then from both ends to their ancestor.
     for level in range(len(climbs)):
         low = climb(level, low, (rise >> level) & 1 == 1)
     for level in reversed(range(len(climbs))):
@@ -115,11 +116,11 @@ def cover_edges(
     The first candidate of a climb also covers both halves of the climb, level by level.
     """
     size, none = len(edge_above), len(candidates)
-    upper = first[-1]
+    covering = first[-1]  # the first candidate that covers the climb of a level from each vertex
     for level in reversed(range(len(climbs) - 1)):
-        half = ops.scatter_reduce(climbs[level], upper, size, "min", none)
-        upper = ops.minimum(ops.minimum(first[level], upper), half)
+        upper_half = ops.scatter_reduce(climbs[level], covering, size, "min", none)
+        covering = ops.minimum(ops.minimum(first[level], covering), upper_half)
     num_own = size - ops.count(climbs[0] == ops.arange(size, dtype=climbs[0].dtype))
-    covering, place = ops.compact(edge_above < num_own, upper, edge_above)
-    lightest = ops.scatter(place, covering, num_own, none, dtype=upper.dtype)
+    covering, place = ops.compact(edge_above < num_own, covering, edge_above)
+    lightest = ops.scatter(place, covering, num_own, none, dtype=covering.dtype)
     return ops.gather(candidates, lightest, fill=-1)

@@ -6,11 +6,12 @@ Each vertex takes the color of its root by pointer jumping. An exclusive scan nu
 the end, the arcs between fragments are counted and inserted into the graph of the next round.
 
 Source: Sousa, Mariano and Proenca, "A Generic and Highly Efficient Parallel Variant of Boruvka's
-Algorithm", Algorithm 1. Three deviations:
+Algorithm", Algorithm 1. Four deviations:
 
 - The lightest arc is found by a segmented reduction over ranks, which need an additional sort. The
   paper loops over weights and breaks ties by destination.
 - Arcs are inserted in a fixed order; in the paper, threads reserve positions atomically.
+- Degrees are differences of offsets.
 - The loop ends when no edge remains, so graphs need not be connected.
 
 Work: m log n and a sort.

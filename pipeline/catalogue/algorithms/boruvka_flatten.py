@@ -7,9 +7,9 @@ processor with thousands of threads.
 
 Source: Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm", version for GPUs. The paper
 finds the lightest edge of a tree by compare-and-swap; here it is a reduction that keeps the smaller
-(weight, id). The paper writes roots into the edges; here edges are not modified. The paper counts
-the chosen edges to stop; here the loop ends after a round that joins nothing, because graphs need
-not be connected.
+(weight, id). The paper writes roots into the edges; here edges are not modified. The paper stops by
+a count of edges; here the loop ends after a round that joins nothing, because graphs need not be
+connected.
 
 Work: m log n, every edge in every round.
 Span: log² n.

@@ -12,7 +12,7 @@ be connected. Three deviations:
 
 Work: m log² n.
 Span: log² n.
-Use it for: repeating its paper.
+Use it for: repeating the measurements of its source.
 """
 
 from ....stages import edges, fragments, sorted_arcs

@@ -20,7 +20,7 @@ vertex becomes a child of the smallest vertex of its set, because threads may ch
 
 Work: m log n, every edge in every round.
 Span: log² n, if few unions collide.
-Use it for: repeating its paper.
+Use it for: repeating the measurements of its source.
 """
 
 from ....stages import trees

@@ -24,7 +24,7 @@ algorithm using Helper Threads". Five deviations:
 
 Work: m log m, and the helpers' look-ups.
 Span: as `kruskal`, over the edges that helpers do not reject.
-Use it for: repeating its paper.
+Use it for: repeating the measurements of its source.
 """
 
 from ....stages.edges import concatenate_edges
