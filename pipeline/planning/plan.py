@@ -115,7 +115,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
 def _choose(request: Request) -> tuple[str, str]:
     """Return the strategy of a run, and the reason for it."""
     if request.options.strategy != "auto":
-        return request.options.strategy, "requested by strategy="
+        return request.options.strategy, "requested by the option strategy"
     _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
     shortage = _worker_shortage(request, strategy) if request.alternatives.finds_forest else ""
     return ("two-scan", shortage) if shortage else (strategy, reason)
@@ -174,7 +174,7 @@ def _capacity(request: Request, scans: ScanMemory) -> tuple[int, str]:
         bound = max(default, scans.least_memory)
     elif bound is not None and most is not None and bound > most:
         bound = most
-        lowered = f"; memory= is lowered to {show_bytes(most)}, which the smallest worker has"
+        lowered = f"; memory= is lowered to {show_bytes(most)}, the limit of the smallest worker"
     return scans.capacity(bound, option), lowered
 
 

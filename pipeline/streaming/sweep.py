@@ -74,11 +74,9 @@ class Sweeper:
     def _open(self, record: Record | None) -> Buckets:
         """Return new buckets, or those of a killed run."""
         bits, ops = sizes().tile.bit_length() - 1, self.solver.ops
-        index, edge_id = (
-            np.dtype(ops.index_dtype(size))
-            for size in (self.num_vertices + 2**bits, self.num_edges)
-        )
-        dtypes = index, index, np.dtype(f"u{self.weight_dtype.itemsize}"), edge_id
+        index = ops.index_dtype(self.num_vertices + 2**bits)
+        key, edge_id = np.dtype(f"u{self.weight_dtype.itemsize}"), ops.index_dtype(self.num_edges)
+        dtypes = index, index, key, edge_id
         folder, saved = Path(self.folder), record and record.load()
         if record is not None:
             folder = Path(record.path).with_suffix("")
