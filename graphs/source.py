@@ -159,7 +159,10 @@ class EdgeSource:
         return are_known and self.weight_dtype is not None  # NumPy: float64 == None
 
     def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
-        """Return a partition of a grid: its extents, `max_edges_after_tiles`, and its tiles."""
+        """Return the extents of a partition of a grid, a bound on remaining edges, and its tiles.
+
+        See `max_edges_after_tiles`.
+        """
         grid: Any = self.segments[0]
         tiles: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)
         return tiles

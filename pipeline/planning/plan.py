@@ -230,9 +230,8 @@ def _tiled(decided: Plan, request: Request) -> Plan:
     if bound is not None and bound < memory:
         purpose = f"for strategy 'tiles' with {graph.num_vertices:,} vertices"
         raise MemoryBoundError.of(bound, memory, purpose)
-    return replace(
-        decided, capacity=graph.max_edges_after_tiles or 0, memory=memory, least_memory=memory
-    )
+    capacity = graph.max_edges_after_tiles or 0
+    return replace(decided, capacity=capacity, memory=memory, least_memory=memory)
 
 
 def _check(request: Request) -> None:
