@@ -77,7 +77,7 @@ def _fail(problem: str, error: Exception | None = None, options: Iterable[str] =
 
 
 def _for_terminal(text: str, names: Iterable[str]) -> str:
-    """Replace keyword arguments of these names by options, and the copy of standard input."""
+    """Show keyword arguments of these names as options, and the copy of standard input by name."""
     text = re.sub(rf"\S*/mstflow-[^/]*/{_INPUT_COPY}", "standard input", text)
     if not names:
         return text

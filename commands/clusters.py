@@ -10,15 +10,14 @@ from ..forest.cluster_table import ClusterTable
 from ..forest.hierarchy.thresholds import check_thresholds
 from ..graphs.write import replacing
 from ..pipeline.report.plot import pyplot
-from ..progress import set_listener
 from .shared.forest import find_forest
 from .shared.terminal import (
     STDOUT,
     Stopwatch,
     check_files,
-    checked_output,
     cost_lines,
     costs,
+    open_output,
     print_lines,
     report,
 )
@@ -32,13 +31,8 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         _check_plot(options.plot)
     watch.stop("start")
-    with (
-        checked_output(options.output, has_names=True) as output,
-        set_listener(not options.quiet),
-    ):
-        forest = find_forest(
-            options, watch, is_streamed=options.memory is not None, maximum=options.similarity
-        )
+    with open_output(options, has_names=True) as output:
+        forest = find_forest(options, watch, maximum=options.similarity)
         watch.stop("solve")
         table = forest.clusters(options.at)
         watch.stop("cluster")
@@ -74,7 +68,6 @@ def _suffix(path: str) -> str:
 
 
 def _show(table: ClusterTable, facts: dict[str, Any], written: list[str]) -> None:
-    """Print the summary, and a line for each threshold."""
     print_lines([(name, f"{facts[name]:,}") for name in ("vertices", "pairs")])
     print(f"\n{'threshold':>12} {'clusters':>15} {'singletons':>15} {'largest':>15}")
     for counts in table.counts:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import argparse
 
 from ..graphs.write import check_overwrite, write_graph
-from ..progress import set_listener
-from .shared.terminal import checked_output, open_with_sizes, print_size
+from .shared.terminal import open_output, open_with_sizes, print_size
 
 
 def run(options: argparse.Namespace) -> None:
     """Read the inputs, write the output, and print its size."""
     check_overwrite([options.output], options.inputs)
-    has_names = options.ends is not None
-    with (
-        checked_output(options.output, has_names=has_names) as output,
-        set_listener(not options.quiet),
-    ):
+    with open_output(options, has_names=options.ends is not None) as output:
         graph = open_with_sizes(options)
         write_graph(output, graph)
     print_size(options, graph)

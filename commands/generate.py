@@ -6,9 +6,8 @@ import argparse
 
 from ..graphs.generate.families import FAMILIES
 from ..graphs.write import write_table
-from ..progress import set_listener
 from .arguments import parameters
-from .shared.terminal import checked_output, print_size
+from .shared.terminal import open_output, print_size
 
 #: Options that all families have.
 _OPTIONS = ("weights", "keep", "shuffle_vertices", "shuffle_edges", "seed")
@@ -19,6 +18,6 @@ def run(options: argparse.Namespace) -> None:
     family = FAMILIES[options.family]
     names = [*(parameter.name for parameter in parameters(family)), *_OPTIONS]
     graph = family(**{name: getattr(options, name) for name in names})
-    with checked_output(options.output) as output, set_listener(not options.quiet):
+    with open_output(options) as output:
         write_table(output, graph.table())
     print_size(options, graph)

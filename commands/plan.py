@@ -96,7 +96,6 @@ def _cost_lines(facts: dict[str, Any], of_task: str) -> dict[str, str]:
 
 
 def _graph(options: argparse.Namespace) -> GraphFacts:
-    """Return the facts about the graph of the inputs, or of --vertices and --edges."""
     sizes = options.vertices, options.edges
     if options.inputs:
         if sizes != (None, None):

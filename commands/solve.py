@@ -14,20 +14,18 @@ from ..errors import OptionError
 from ..forest.forest import Forest
 from ..graphs.formats.text.coordinates import read_coordinates
 from ..pipeline.catalogue.names import algorithm
-from ..pipeline.options import Options
 from ..pipeline.pipeline import Pipeline
 from ..primitives import why_not
-from ..progress import set_listener
 from ..runtime.sizes import sizes
 from .shared.forest import find_forest
 from .shared.terminal import (
     STDOUT,
     Stopwatch,
     check_files,
-    checked_output,
     cost_lines,
     costs,
     counts,
+    open_output,
     print_lines,
     report,
 )
@@ -42,11 +40,7 @@ def run(options: argparse.Namespace) -> None:
     check_files(options, [options.performance_report], [options.coordinates])
     places = None if options.coordinates is None else read_coordinates(options.coordinates)
     watch.stop("start")
-    has_names = options.ends is not None
-    with (
-        checked_output(options.output, coordinates=places, has_names=has_names) as output,
-        set_listener(not options.quiet),
-    ):
+    with open_output(options, coordinates=places, has_names=options.ends is not None) as output:
         forest = _solve(options, watch)
         facts = _facts(forest)
         watch.stop("solve")
@@ -59,14 +53,10 @@ def run(options: argparse.Namespace) -> None:
 
 def _solve(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read the graph and compute its forest."""
-    is_streamed = Options(
-        memory=options.memory, strategy=options.strategy, scheduler=options.scheduler
-    ).streams
     with _cluster(options) as scheduler:
         return find_forest(
             options,
             watch,
-            is_streamed=is_streamed,
             maximum=options.maximum,
             algorithm=chosen_algorithm(options),
             backend=options.backend,
@@ -115,7 +105,6 @@ def _start_resource_tracker() -> None:
 
 
 def _facts(forest: Forest) -> dict[str, Any]:
-    """Return facts about a forest, ready for JSON."""
     total = forest.total_weight
     return {
         "vertices": forest.num_vertices,

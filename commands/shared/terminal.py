@@ -10,7 +10,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -20,6 +19,7 @@ from ...graphs.open import open_graph
 from ...graphs.source import EdgeSource
 from ...graphs.write import check_output, check_overwrite
 from ...pipeline.options import parse_bytes
+from ...progress import set_listener
 from ...runtime.team import kernel_threads, sharing
 
 #: The value of -o for standard output.
@@ -33,7 +33,7 @@ def check_files(
 ) -> None:
     """Check that no output replaces another file, and that standard output has only one use.
 
-    `outputs` and `inputs` are those that only this command has; None if they are not given.
+    `outputs` and `inputs` are the values of further options, None if an option is not given.
     """
     if options.output == STDOUT and options.json:
         raise OptionError("-o - and --json both write to standard output; choose one")
@@ -42,26 +42,24 @@ def check_files(
 
 
 @contextlib.contextmanager
-def checked_output(output: str | None, **needs: Any) -> Iterator[Any]:
-    """Yield the path to write to, None if there is no output; check it before the work.
+def open_output(options: argparse.Namespace, **needs: Any) -> Iterator[Any]:
+    """Check the output, and yield the path to write to, or None. Show progress unless --quiet.
 
     If the output is -, a temporary file is copied to standard output at the end. `needs` are
     arguments of `check_output`.
     """
-    if output is None:
-        yield None
-        return
-    if output != STDOUT:
-        check_output(output, **needs)
-        yield output
-        return
-    with TemporaryDirectory(prefix="mstflow-") as folder:
-        path = Path(folder) / "output.csv"
-        check_output(path, **needs)
-        yield str(path)
-        sys.stdout.flush()
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+    with contextlib.ExitStack() as stack:
+        path = options.output
+        if path == STDOUT:
+            path = stack.enter_context(TemporaryDirectory(prefix="mstflow-")) + "/output.csv"
+        if path is not None:
+            check_output(path, **needs)
+        with set_listener(not options.quiet):
+            yield path
+        if options.output == STDOUT:
+            sys.stdout.flush()
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
 
 
 class Stopwatch:
@@ -162,15 +160,15 @@ def peak_rss_bytes() -> int:
 
 
 @contextlib.contextmanager
-def within(memory: str | None, held: int | None = None) -> Iterator[int | None]:
-    """Yield a memory bound minus the bytes `held` by this process, by default its resident memory.
+def within(memory: str | None) -> Iterator[int | None]:
+    """Yield a memory bound minus the resident memory of this process.
 
     If the rest is too small, the error states the smallest bound of the whole process.
     """
     if memory is None:
         yield None
         return
-    bound, held = parse_bytes(memory), rss_bytes() if held is None else held
+    bound, held = parse_bytes(memory), rss_bytes()
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:

@@ -139,7 +139,6 @@ def _file_messages(handle: IO[bytes]) -> Iterator[_Message]:
 
 
 def _stream_messages(handle: IO[bytes]) -> Iterator[_Message]:
-    """Yield all messages of a stream."""
     start, end = 0, handle.seek(0, 2)
     while start < end:
         message, body = _read_message(handle, start)
@@ -163,10 +162,10 @@ def _read_message(handle: IO[bytes], start: int) -> _Message:
 def _body_bytes(handle: IO[bytes], message: _FlatTable | None, body: int) -> int:
     """Return the decompressed size of the buffers in the body of a message."""
     batch = message and message.table(2)
-    kind = message.number(1, "B") if message else 0
-    if kind == _DICTIONARY and batch:
+    message_type = message.number(1, "B") if message else 0
+    if message_type == _DICTIONARY and batch:
         batch = batch.table(1)
-    if kind not in (_DICTIONARY, _RECORD_BATCH) or not batch:
+    if message_type not in (_DICTIONARY, _RECORD_BATCH) or not batch:
         return 0
     is_compressed, total = batch.table(3) is not None, 0
     for offset, size in batch.structs(2, "<qq"):

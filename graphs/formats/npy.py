@@ -20,13 +20,7 @@ from ...errors import FileFormatError, GraphError
 from ...runtime.memory import empty
 from ...runtime.team import in_shares
 from ..edge_list import LARGEST_ID, Columns, EdgeList, NamedColumns, ones, unchecked
-from ..file_checks import (
-    FileState,
-    check_state,
-    file_errors,
-    file_fingerprint,
-    without_warnings,
-)
+from ..file_checks import FileState, check_state, file_errors, file_fingerprint, without_warnings
 from ..places.url import Place
 from ..segments import Range, Read
 from ..source import EdgeSource
@@ -287,7 +281,7 @@ def _column_names(path: Place, found: Iterable[str]) -> list[str]:
     """Return the names of the columns of a graph. A saved forest is also a graph."""
     names = set(found)
     weights = [name for name in _WEIGHT_NAMES if name in names]
-    # Refuse other names: if that of the weights is misspelt, the graph would seem unweighted.
+    # Refuse other names: with misspelt weights, the graph would seem unweighted.
     others = names - {"edge_id", IDENTITY, "u", "v", *weights}
     if not {"u", "v"} <= names or others or len(weights) > 1:
         shown = ", ".join(sorted(names)) or "nothing"

@@ -33,8 +33,6 @@ from ..source import EdgeSource
 from .edge_table import EdgeTable
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
-_ROW_GROUP_EDGES = 2**20
-
 
 def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
     """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
@@ -51,10 +49,7 @@ def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) ->
 
 
 def row_groups(
-    path: Place,
-    weight: Weight = "weight",
-    groups: Iterable[int] | None = None,
-    keys: Keys = (),
+    path: Place, weight: Weight = "weight", groups: Iterable[int] | None = None, keys: Keys = ()
 ) -> Iterator[Columns]:
     """Yield u, v and weight (or None) of all row groups, or of `groups`."""
     choose = partial(choose_columns, weight=weight)
@@ -187,8 +182,8 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
     schema = pa.schema(fields, metadata)
     # No dictionaries: for ids and weights they save no space, and take twice as long to read.
     with parquet.ParquetWriter(path, schema, use_dictionary=False) as file:
-        for columns in table.blocks(_ROW_GROUP_EDGES):
-            file.write_table(pa.table(columns, schema), _ROW_GROUP_EDGES)
+        for columns in table.blocks():
+            file.write_table(pa.table(columns, schema))
 
 
 FORMAT = Format(

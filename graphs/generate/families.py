@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import OptionError
 from .counter_random import Words, draw, draw_below, sample, stream_key
-from .generated import LARGEST_SIZE, Generated, checked_integer, shuffled
+from .generated import Generated, checked_integer, shuffled
 
 #: A number of pairs, and a function from the numbers of pairs to their ends.
 Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]
@@ -29,7 +29,7 @@ def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Gen
 
     Source: Bader and Madduri, "GTgraph: A suite of synthetic graph generators", 2006.
     """
-    vertices = checked_integer("vertices", vertices, 1 if loops else 2, LARGEST_SIZE)
+    vertices = checked_integer("vertices", vertices, 1 if loops else 2)
 
     def ends(numbers: Words, seed: int) -> tuple[Words, Words]:
         u = draw_below(numbers, vertices, stream_key(seed, "u"))
@@ -58,7 +58,7 @@ def rmat(
     Source: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining", SDM 2004.
     """
     scale = checked_integer("scale", scale, 0, 62)
-    edges_per_vertex = checked_integer("edges_per_vertex", edges_per_vertex, 0, LARGEST_SIZE)
+    edges_per_vertex = checked_integer("edges_per_vertex", edges_per_vertex, 0)
     are_numbers = all(isinstance(p, Real) for p in (a, b, c))
     if not (are_numbers and min(a, b, c) >= 0 and a + b + c <= 1 + 1e-9):
         message = f"a, b and c must be probabilities with a sum of at most 1, not {a}, {b}, {c}"
@@ -83,8 +83,8 @@ def rmat(
 
 def grid(rows: int, columns: int, **options: Any) -> Generated:
     """Grid: vertices, numbered row by row, are joined to their right and lower neighbours."""
-    rows = checked_integer("rows", rows, 1, LARGEST_SIZE)
-    columns = checked_integer("columns", columns, 1, LARGEST_SIZE)
+    rows = checked_integer("rows", rows, 1)
+    columns = checked_integer("columns", columns, 1)
     row_edges = 2 * columns - 1  # in the order right, down, right, down, ..., down
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
@@ -103,7 +103,7 @@ def caveman(cliques: int, size: int, **options: Any) -> Generated:
 
     Source: Watts, "Networks, dynamics, and the small-world phenomenon", AJS 105, 1999.
     """
-    cliques = checked_integer("cliques", cliques, 1, LARGEST_SIZE)
+    cliques = checked_integer("cliques", cliques, 1)
     size = checked_integer("size", size, 1, 2**31)
     pairs = size * (size - 1) // 2
 
@@ -123,7 +123,7 @@ def connected_caveman(cliques: int, size: int, **options: Any) -> Generated:
 
     Source: as `caveman`.
     """
-    cliques = checked_integer("cliques", cliques, 2, LARGEST_SIZE)
+    cliques = checked_integer("cliques", cliques, 2)
     size = checked_integer("size", size, 3, 2**31)
     disjoint = caveman(cliques, size, **options)
     vertices, pairs = disjoint.num_vertices, disjoint.family_edges // cliques
@@ -140,8 +140,8 @@ def circulant(vertices: int, degree: int, **options: Any) -> Generated:
 
     `degree` has the meaning of Bhargava and Zaia, "Parallelizing MSF with Boruvka's Algorithm".
     """
-    degree = checked_integer("degree", degree, 0, LARGEST_SIZE)
-    vertices = checked_integer("vertices", vertices, 2 * degree + 1, LARGEST_SIZE)
+    degree = checked_integer("degree", degree, 0)
+    vertices = checked_integer("vertices", vertices, 2 * degree + 1)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         u = numbers // max(degree, 1)
@@ -166,13 +166,13 @@ def hypercube(dimension: int, **options: Any) -> Generated:
 
 def chain(vertices: int, **options: Any) -> Generated:
     """Chain: each vertex is joined to the next."""
-    vertices = checked_integer("vertices", vertices, 1, LARGEST_SIZE)
+    vertices = checked_integer("vertices", vertices, 1)
     return Generated(vertices, vertices - 1, lambda numbers, _: (numbers, numbers + 1), **options)
 
 
 def star(vertices: int, **options: Any) -> Generated:
     """Star: vertex 0 is joined to every other."""
-    vertices = checked_integer("vertices", vertices, 1, LARGEST_SIZE)
+    vertices = checked_integer("vertices", vertices, 1)
 
     def ends(numbers: Words, _: int) -> tuple[Words, Words]:
         return np.zeros_like(numbers), numbers + 1

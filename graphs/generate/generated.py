@@ -22,7 +22,7 @@ from .counter_random import Words, draw, draw_below, permute, sample, sorted_sam
 
 Ends = Callable[[Words, int], tuple[Words, Words]]
 
-LARGEST_SIZE = 2**62  # upper bound on the vertices and edges of a family
+_LARGEST_SIZE = 2**62  # upper bound on the vertices and edges of a family
 #: Dtypes of integer weights by their name in the option `weights`; the first that fits is used.
 _INTEGERS = {"int": ("int32", "int64")} | {
     f"{sign}int{bits}": (f"{sign}int{bits}",) for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -57,8 +57,8 @@ class Generated:
 
     def __post_init__(self) -> None:
         checked_integer("seed", self.seed, 0, 2**64 - 1)
-        checked_integer("number of vertices", self.num_vertices, 0, LARGEST_SIZE)
-        checked_integer("number of edges", self.family_edges, 0, LARGEST_SIZE)
+        checked_integer("number of vertices", self.num_vertices, 0)
+        checked_integer("number of edges", self.family_edges, 0)
         _weight_range(self.weights)
         if not isinstance(self.keep, Real) or not 0 <= self.keep <= 1:
             raise OptionError(f"keep must be between 0 and 1, not {self.keep!r}")
@@ -81,18 +81,18 @@ class Generated:
         u, v, weight = (np.empty(stop - start, dtype) for dtype in self.dtypes.values())
         for first in range(start, stop, _BLOCK_EDGES):
             numbers = self._numbers(first, min(first + _BLOCK_EDGES, stop))
-            here = slice(first - start, first - start + len(numbers))
+            block = slice(first - start, first - start + len(numbers))
             ends: Iterable[Words] = self.ends(numbers, self.seed)
             if self.shuffle_vertices:
                 key = stream_key(self.seed, "vertices")
                 ends = (shuffled(column, self.num_vertices, key) for column in ends)
-            u[here], v[here] = ends
-            weight[here] = self._weights_of(numbers)
+            u[block], v[block] = ends
+            weight[block] = self._weights_of(numbers)
         return u, v, weight
 
     def blocks(self, size: int = 2**20) -> Iterator[tuple[NDArray[Any], ...]]:
         """Compute all edges in order, in blocks of `size` edges; the last may be smaller."""
-        checked_integer("size", size, 1, LARGEST_SIZE)
+        checked_integer("size", size, 1)
         for start in range(0, self.num_edges, size):
             yield self.edges(start, min(start + size, self.num_edges))
 
@@ -123,7 +123,7 @@ class Generated:
         return words.view(np.int64) if dtype.kind == "i" else words
 
 
-def checked_integer(name: str, value: int, low: int, high: int) -> int:
+def checked_integer(name: str, value: int, low: int, high: int = _LARGEST_SIZE) -> int:
     """Return an integer of Python or NumPy as an int; raise unless it is from `low` to `high`."""
     try:
         number = operator.index(value)

@@ -35,18 +35,18 @@ from .tiles import (
     tile_boxes,
 )
 
-Weight = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+WeightFunction = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 #: For each number of axes: the numbers of neighbors that an inner vertex may have, each with the
 #: number of axes along which a neighbor may differ.
-_STEPS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}
+_CONNECTIVITIES = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}
 
 
 def grid(
     values: ArrayLike,
     connectivity: int | None = None,
     *,
-    weight: Weight | None = None,
+    weight: WeightFunction | None = None,
     channel_axis: int | None = None,
 ) -> EdgeSource:
     """Return the graph of an image or a volume, whose edges are computed as they are read.
@@ -83,16 +83,16 @@ def grid(
             raise OptionError(message)
         array = np.moveaxis(array, channel_axis, -1)
     axes = array.ndim - (channel_axis is not None)
-    if axes not in _STEPS or array.dtype.kind not in "biuf":
+    if axes not in _CONNECTIVITIES or array.dtype.kind not in "biuf":
         raise OptionError(
             "expected an image of two axes or a volume of three, of bools, integers or floats, got "
             f"{array.dtype} of shape {np.shape(values)}; pass channel_axis= for color channels"
         )
-    steps = _STEPS[axes]
+    connectivities = _CONNECTIVITIES[axes]
     if connectivity is None:
-        connectivity = next(iter(steps))
-    if connectivity not in steps:
-        known = ", ".join(map(str, steps))
+        connectivity = next(iter(connectivities))
+    if connectivity not in connectivities:
+        known = ", ".join(map(str, connectivities))
         message = f"connectivity must be one of {known} for {axes} axes, not {connectivity!r}"
         raise OptionError(message)
     shape = array.shape[:axes]
@@ -100,7 +100,7 @@ def grid(
         offset
         for offset in itertools.product((-1, 0, 1), repeat=axes)
         if offset > (0,) * axes
-        and np.count_nonzero(offset) <= steps[connectivity]
+        and np.count_nonzero(offset) <= connectivities[connectivity]
         and all(size > abs(move) for size, move in zip(shape, offset, strict=True))
     )
     empty = GridSegment(array, shape, offsets, weight or difference, stop=0)
@@ -132,7 +132,7 @@ class GridSegment(Range):
     shape: tuple[int, ...]
     #: The difference of both ends of an edge along each axis, for each direction that has edges.
     offsets: tuple[tuple[int, ...], ...]
-    weight: Weight
+    weight: WeightFunction
     #: The first plane of `values`.
     first_plane: int = 0
 
@@ -347,7 +347,7 @@ def _with_one_axis(values: NDArray[Any], num_axes: int) -> NDArray[Any]:
     return values.reshape(-1, *values.shape[num_axes:])
 
 
-def _weights(weight: Weight, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+def _weights(weight: WeightFunction, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """Return the weights of edges."""
     weights = np.asarray(weight(left, right))
     if weights.shape != (len(left),):

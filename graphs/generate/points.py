@@ -205,17 +205,17 @@ class PointSegment(Range):
         if self.known_core is not None:
             return self.known_core
         count, rank = len(self.rows), self.min_samples - 1
-        found = np.empty(count)
+        core = np.empty(count)
 
         def fill(start: int, stop: int) -> None:
             step = max(1, _BLOCK_DISTANCES // count)
             for first in range(start, stop, step):
                 last = min(first + step, stop)
                 block = distance_block(self.metric, self.dtype, self.rows[first:last], self.rows)
-                found[first:last] = np.partition(block, rank, axis=1)[:, rank]
+                core[first:last] = np.partition(block, rank, axis=1)[:, rank]
 
         in_shares(fill, count, per_place=count)
-        return found
+        return core
 
     def pairs(self, edge_ids: NDArray[np.int64]) -> Columns:
         """Return u, v and weight of edges."""

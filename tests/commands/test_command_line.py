@@ -17,7 +17,7 @@ from command_errors import error_of
 from graph_files import ROADS
 from mstflow.__main__ import main
 from mstflow.commands import SUMMARIES, arguments
-from mstflow.commands.shared.terminal import within
+from mstflow.commands.shared import terminal
 from mstflow.commands.solve import chosen_algorithm
 from mstflow.errors import MemoryBoundError
 from mstflow.graphs import formats
@@ -228,9 +228,10 @@ def test_bad_input_prints_one_line(capsys, graph, tmp_path, arguments, message):
     assert message in error_of(capsys, tmp_path, words)
 
 
-def test_memory_that_the_process_holds_counts(graph):
+def test_memory_that_the_process_holds_counts(graph, monkeypatch):
+    monkeypatch.setattr(terminal, "rss_bytes", lambda: 10**9 - 1)
     too_small = pytest.raises(MemoryBoundError, match="--memory 1 GB is too small")
-    with too_small, within("1GB", held=10**9 - 1) as memory:
+    with too_small, terminal.within("1GB") as memory:
         mstflow.minimum_spanning_forest(graph, memory=memory)
 
 

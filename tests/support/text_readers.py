@@ -20,8 +20,8 @@ def edges_of(graph):
 def reader(blocks):
     @functools.wraps(blocks)
     def read(path, *args, block_size=row_parser.BLOCK_SIZE):
-        def lines(handle, pending=b"", **options):
-            return whole_lines(handle, pending, block_size, **options)
+        def lines(file, **options):
+            return whole_lines(file, block_size, **options)
 
         whole_lines = row_parser.whole_lines
         with (

@@ -33,7 +33,7 @@ class Header:
     line: int = 1
     #: The smallest number of bytes of an edge.
     size: int = 4
-    #: Whether ids may be from 1 to `num_vertices`, too. The graph then has one more vertex, 0,
+    #: Whether ids may also be from 1 to `num_vertices`. Then the graph has one more vertex: 0,
     #: without edges.
     is_lenient: bool = False
 
@@ -65,7 +65,7 @@ def stream_blocks(path: Place, name: str, read: Callable[[Place], Blocks]) -> Ed
 
     `name` is the name of the format. A first pass counts the vertices and edges.
     """
-    state, kinds = FileState.of(path), set()
+    state, weight_kinds = FileState.of(path), set()
     num_edges, largest, has_zero = 0, -1, False
     with unchanged(path, state):
         blocks = read(path)
@@ -74,18 +74,15 @@ def stream_blocks(path: Place, name: str, read: Callable[[Place], Blocks]) -> Ed
             num_edges += len(u)
             largest_here, has_zero_here = _id_range(u, v)
             largest, has_zero = max(largest, largest_here), has_zero or has_zero_here
-            kinds |= set() if weight is None else {weight.dtype.kind}
+            if weight is not None:
+                weight_kinds.add(weight.dtype.kind)
     num_vertices = _num_vertices(path, header, largest, has_zero)
     _check_num_edges(path, header, num_edges)
-    dtype = np.dtype("float64" if "f" in kinds else "uint64" if "u" in kinds else "int64")
+    kind = "f" if "f" in weight_kinds else "u" if "u" in weight_kinds else "i"
+    dtype = np.dtype(f"{kind}8")
+    arrays = partial(_arrays, read=read, dtype=dtype)
     file = File(
-        path,
-        name,
-        partial(_arrays, read=read, dtype=dtype),
-        state,
-        is_in_blocks=True,
-        is_weighted=bool(kinds),
-        stop=num_edges,
+        path, name, arrays, state, is_in_blocks=True, is_weighted=bool(weight_kinds), stop=num_edges
     )
     return EdgeSource((file,), num_vertices)
 
@@ -133,7 +130,6 @@ def _num_vertices(path: Place, header: Header, largest: int, has_zero: bool) -> 
 
 
 def _check_num_edges(path: Place, header: Header, num_edges: int) -> None:
-    """Check that a file has the stated number of edges."""
     stated = header.num_edges
     if stated is not None and num_edges != stated:
         which = "more" if num_edges > stated else "fewer"

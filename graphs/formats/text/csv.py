@@ -33,7 +33,8 @@ from .row_parser import (
 from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
-_MOST_COLUMNS = 4096
+_MAX_COLUMNS = 4096
+_BLOCK_SIZE = 2**24  # bytes of a block of names, which several threads parse
 
 
 def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Blocks:
@@ -48,9 +49,8 @@ def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Block
     """
     with open_text(path) as file:
         choose = partial(choose_columns, weight=weight)
-        delimiter, names, chosen, number, pending = _read_head(
-            file, choose, keys, by_position=isinstance(weight, tuple | int)
-        )
+        by_position = isinstance(weight, tuple | int)
+        delimiter, names, chosen = _read_head(file, choose, keys, by_position=by_position)
         stated = {name: value for name, value in keys if name not in names}
         if ends := stated.keys() & {chosen.u, chosen.v}:
             message = f"{min(ends)!r} is in the names of folders; read it as a name with ends="
@@ -58,7 +58,7 @@ def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Block
         yield Header()
         header = delimiter.decode().join(names)
         row = Row(b"", row_fields(names, chosen), delimiter=delimiter, header=header)
-        blocks = read_rows(file, row, number=number, pending=pending)
+        blocks = read_rows(file, row)
         if chosen.weight not in stated:
             yield from blocks
             return
@@ -72,7 +72,6 @@ def csv_tables(
     path: Place,
     choose: Chooser,
     keys: Keys = (),
-    block_size: int = 2**24,
     *,
     encoding: str | None = None,
     comments: bytes = b"",
@@ -83,17 +82,14 @@ def csv_tables(
     are skipped.
     """
     with open_text(path, encoding) as file:
-        delimiter, names, chosen, number, pending = _read_head(
-            file,
-            choose,
-            keys,
-            b"#" + comments,
-            by_position=choose.is_by_position,
-            has_names=True,
+        by_position = choose.is_by_position
+        delimiter, names, chosen = _read_head(
+            file, choose, keys, b"#" + comments, by_position=by_position, has_names=True
         )
+        number = file.number + 1
         wanted = [name for name in chosen.present if name in names]
         types = dict.fromkeys(wanted, pa.string())
-        for block in whole_lines(file.handle, pending, block_size, is_quoted=True):
+        for block in whole_lines(file, _BLOCK_SIZE, is_quoted=True):
             check_last_line(file, block, number)
             text, lines = _without_comments(block, number, delimiter, comments)
             if text and not text.isspace():
@@ -104,8 +100,8 @@ def csv_tables(
                     file.fail(number, f"in the lines from here: {error}")
                 if chosen.weight in wanted:
                     weights = parse_weights(file, table[chosen.weight].combine_chunks(), lines)
-                    place = wanted.index(chosen.weight)
-                    table = table.set_column(place, chosen.weight, pa.array(weights))
+                    position = wanted.index(chosen.weight)
+                    table = table.set_column(position, chosen.weight, pa.array(weights))
                 yield chosen, with_keys(table, keys)
             number += block.count(b"\n")
 
@@ -120,8 +116,8 @@ def _without_comments(
     marks = [bytes([mark]) for mark in comments]
     if b'"' not in block and (b"\n\n" in block or any(mark in block for mark in marks)):
         lines = block.split(b"\n")[:-1]
-        kept = [place for place, line in enumerate(lines) if line.strip() and line[:1] not in marks]
-        return b"".join(lines[place] + b"\n" for place in kept), [numbers[p] for p in kept]
+        kept = [at for at, line in enumerate(lines) if line.strip() and line[:1] not in marks]
+        return b"".join(lines[at] + b"\n" for at in kept), [numbers[at] for at in kept]
     return block, numbers
 
 
@@ -129,16 +125,16 @@ def _raise_for_malformed_line(
     file: TextFile, text: bytes, lines: Sequence[int], delimiter: bytes, names: list[str]
 ) -> None:
     """Raise an error that names the first malformed line of a block, if there is one."""
-    for place, fields in records(file, text, 0, delimiter):
+    for number, fields in records(file, text, 0, delimiter):
         if fields and len(fields) != len(names):
             has_row_names = len(fields) == len(names) + 1
             hint = "; name the column of row names, too" if has_row_names else ""
-            file.fail(lines[place], f"expected {len(names)} fields, found {len(fields)}{hint}")
+            file.fail(lines[number], f"expected {len(names)} fields, found {len(fields)}{hint}")
         try:
             b" ".join(fields).decode()
         except UnicodeDecodeError:
             problem = "the text is not UTF-8; name its encoding, as in encoding='latin-1'"
-            file.fail(lines[place], problem)
+            file.fail(lines[number], problem)
 
 
 def row_fields(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
@@ -155,24 +151,23 @@ def _read_head(
     *,
     by_position: bool,
     has_names: bool = False,
-) -> tuple[bytes, list[str], ColumnNames, int, bytes]:
+) -> tuple[bytes, list[str], ColumnNames]:
     """Read the first line, and choose the columns of the graph.
 
     A line of numbers is not a header. If vertices have names and columns are chosen by position,
     there is no header. Without a header, the columns are u, v and weight; if columns are chosen by
     position, further columns may follow.
 
-    Return the delimiter, the names of all columns, the chosen columns, the number of the first line
-    with data, and this line if it has been read.
+    Return the delimiter, the names of all columns, and the chosen columns.
     """
     number, line = file.first_row(comments, "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
     ((_, fields),) = records(file, line.rstrip(b"\n"), number, delimiter)
     if delimiter == b" ":
         fields = [field for field in fields if field]
-    names, pending = [field.decode(errors="replace") for field in fields], b""
-    if len(names) > _MOST_COLUMNS:
-        file.fail(number, f"{len(names)} columns, more than {_MOST_COLUMNS}")
+    names = [field.decode(errors="replace") for field in fields]
+    if len(names) > _MAX_COLUMNS:
+        file.fail(number, f"{len(names)} columns, more than {_MAX_COLUMNS}")
     try:
         if (by_position and has_names) or any(map(is_number, names)):
             if len(names) > 3 and not by_position:
@@ -181,13 +176,14 @@ def _read_head(
                     "in columns=(0, 1, 2)"
                 )
             default = "u", "v", "weight", *map(str, range(3, len(names)))
-            names, pending = list(default[: len(names)]), line
+            names = list(default[: len(names)])
+            file.unread(number, line)
         chosen = choose([*names, *(name for name, _ in keys if name not in names)])
     except OptionError:
         raise
     except ValueError as error:
         file.fail(number, str(error))
-    return delimiter, names, chosen, number + (not pending), pending
+    return delimiter, names, chosen
 
 
 def read_csv_forest(path: Place, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:

@@ -13,9 +13,12 @@ from .row_parser import Row, read_rows
 from .text_file import TextFile, open_text, shown, split_fields, write_rows
 
 _COMMENT = b"c"
-_ARC_FIELDS = ("tag", "u", "v", "weight")
-#: The first field of the lines of edges, by the second field of the header.
-_TAGS = {b"sp": b"a", b"tw": b"", b"td": b"", b"edge": b"e", b"edges": b"e", b"col": b"e"}
+#: The first field of the lines of edges, and the names of all fields.
+_ARC = b"a", ("tag", "u", "v", "weight")
+_EDGE = b"e", ("tag", "u", "v")
+_PAIR = b"", ("u", "v")
+#: The lines of edges, by the second field of the header.
+_LINES = {b"sp": _ARC, b"tw": _PAIR, b"td": _PAIR, b"edge": _EDGE, b"edges": _EDGE, b"col": _EDGE}
 
 
 def gr_blocks(path: Path) -> Blocks:
@@ -33,11 +36,12 @@ def gr_blocks(path: Path) -> Blocks:
         if fields[0] == b"p":
             row, num_edges = _header(file, number, fields)
             yield Header(row.num_vertices, num_edges, number)
-            yield from read_rows(file, row, number=number + 1)
         else:
+            file.unread(number, line)
+            tag, names = _ARC
+            row = Row(_COMMENT, names, tag)
             yield Header()
-            row = Row(_COMMENT, _ARC_FIELDS, b"a")
-            yield from read_rows(file, row, number=number, pending=line)
+        yield from read_rows(file, row)
 
 
 def write_gr(path: Path, table: EdgeTable) -> None:
@@ -54,14 +58,14 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int 
 
     None stands for an m that is not checked.
     """
-    if len(fields) != 4 or fields[1] not in _TAGS:
+    if len(fields) != 4 or fields[1] not in _LINES:
         wanted = "'p sp n m', 'p tw n m' or 'p edge n m'"
         file.fail(number, f"expected {wanted}, found {shown(b' '.join(fields))}")
     num_vertices, num_edges = (file.count(number, token) for token in fields[2:])
-    tag = _TAGS[fields[1]]
-    fields_of_edge = {b"a": _ARC_FIELDS, b"e": _ARC_FIELDS[:3], b"": _ARC_FIELDS[1:3]}[tag]
-    ignored = _COMMENT + b"n" * (tag == b"e")  # lines `n` have colours of vertices
-    return Row(ignored, fields_of_edge, tag, 1, num_vertices), None if tag == b"e" else num_edges
+    tag, names = _LINES[fields[1]]
+    if tag == b"e":  # lines `n` have colours of vertices
+        return Row(_COMMENT + b"n", names, tag, 1, num_vertices), None
+    return Row(_COMMENT, names, tag, 1, num_vertices), num_edges
 
 
 FORMAT = Format(

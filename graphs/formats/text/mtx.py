@@ -39,7 +39,7 @@ def mtx_blocks(path: Path) -> Blocks:
             file.fail(number, f"expected a square matrix, found {rows} by {columns}")
         row = Row(_COMMENT, fields_of_entry, first_id=1, num_vertices=rows)
         yield Header(rows, num_entries, number)
-        yield from read_rows(file, row, number=number + 1)
+        yield from read_rows(file, row)
 
 
 def write_mtx(path: Path, table: EdgeTable) -> None:

@@ -64,13 +64,12 @@ class Row:
         return LARGEST_ID if self.num_vertices is None else self.first_id + self.num_vertices - 1
 
 
-def read_rows(file: TextFile, row: Row, *, number: int, pending: bytes = b"") -> Iterator[Columns]:
-    """Parse lines that were already read, `pending`, and the rest of a file; yield blocks.
+def read_rows(file: TextFile, row: Row) -> Iterator[Columns]:
+    """Parse the rest of a file; yield blocks.
 
-    `number` is the number of the first line. The weights of a block are int64; uint64 if one
-    exceeds int64; float64 if one is decimal.
+    The weights of a block are int64; uint64 if one exceeds int64; float64 if one is decimal.
     """
-    blocks = whole_lines(file.handle, pending, is_quoted=bool(row.delimiter))
+    number, blocks = file.number + 1, whole_lines(file, is_quoted=bool(row.delimiter))
     for block, parsed in _parse_ahead(partial(_parse_block, row=row), blocks):
         try:
             columns, num_lines = parsed.result()
@@ -82,17 +81,13 @@ def read_rows(file: TextFile, row: Row, *, number: int, pending: bytes = b"") ->
 
 
 def whole_lines(
-    handle: IO[bytes],
-    pending: bytes = b"",
-    size: int = BLOCK_SIZE,
-    *,
-    is_quoted: bool = False,
-    longest: int = LONGEST_LINE,
+    file: TextFile, size: int = BLOCK_SIZE, *, is_quoted: bool = False, longest: int = LONGEST_LINE
 ) -> Iterator[bytes]:
     """Split the rest of a file into blocks of whole lines; quoted line ends do not end a block.
 
     If a line is too long, its block has no line end at its end, and no other block follows.
     """
+    handle, pending = file.handle, file.pending
     while True:
         texts = [pending]
         if len(pending) < size:
@@ -169,26 +164,23 @@ def arrow_table(
     text: bytes,
     names: Sequence[str],
     types: Mapping[str, Any],
-    delimiter: bytes = b",",
+    delimiter: bytes = b"",
     *,
-    is_quoted: bool = True,
     has_names: bool = False,
 ) -> Any:
-    """Parse lines with pyarrow to a `pyarrow.Table` of the columns in `types`.
+    """Parse lines with pyarrow to a `pyarrow.Table` of the columns in `types`, of one chunk each.
 
-    `names` are those of all columns. Each column is one chunk. If vertices have names, they must be
-    UTF-8, and pyarrow uses several threads.
+    `names` are the names of all columns, and `delimiter` is that of a `Row`. If vertices have
+    names, they must be UTF-8, and pyarrow uses several threads.
     """
-    options = arrow_csv.ConvertOptions(
-        column_types=types, include_columns=list(types), null_values=[], check_utf8=has_names
-    )
+    separator, quote = (delimiter or b" ").decode(), '"' if delimiter else False
     return arrow_csv.read_csv(
         pa.BufferReader(text),
         arrow_csv.ReadOptions(column_names=names, use_threads=has_names, block_size=len(text) + 1),
-        arrow_csv.ParseOptions(
-            delimiter=delimiter.decode(), quote_char='"' if is_quoted else False
+        arrow_csv.ParseOptions(delimiter=separator, quote_char=quote),
+        arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), null_values=[], check_utf8=has_names
         ),
-        options,
     )
 
 
@@ -203,8 +195,7 @@ def _parse(text: bytes, row: Row) -> Columns | None:
     integers = _COLUMNS[: 0 if may_be_hexadecimal else 2 if are_decimal else 3]
     wanted = [name for name in ("tag", *_COLUMNS) if name in row.fields]
     types = {name: pa.int64() if name in integers else pa.string() for name in wanted}
-    delimiter, is_quoted = row.delimiter or b" ", bool(row.delimiter)
-    table = arrow_table(text, row.fields, types, delimiter, is_quoted=is_quoted)
+    table = arrow_table(text, row.fields, types, row.delimiter)
     columns = {name: table[name].chunk(0) for name in wanted}
     for name, values in columns.items():
         if row.delimiter and b" " in text and values.type == pa.string():
@@ -280,14 +271,14 @@ def _parse_lines(file: TextFile, block: bytes, number: int, row: Row) -> Columns
     """Parse lines one by one; raise an error that names the first malformed line."""
     check_last_line(file, block, number)
     lines, rows = [], []
-    for here, fields in records(file, block, number, row.delimiter):
+    for line, fields in records(file, block, number, row.delimiter):
         if fields and not (fields[0] and fields[0][:1] in row.comments):
-            lines.append(here)
+            lines.append(line)
             try:
                 rows.append(_checked_fields(fields, row))
             except ValueError as error:
-                file.check_line_ends(here, b" ".join(fields) + b" ")
-                file.fail(here, str(error))
+                file.check_line_ends(line, b" ".join(fields) + b" ")
+                file.fail(line, str(error))
     if not rows:
         return None
     us, vs, *weights = zip(*rows, strict=True)
@@ -298,23 +289,23 @@ def _parse_lines(file: TextFile, block: bytes, number: int, row: Row) -> Columns
 def records(
     file: TextFile, block: bytes, number: int, delimiter: bytes
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the number and the fields of each record; with a delimiter, fields may be quoted.
+    """Yield the fields of each record with the number of its first line, from `number` on.
 
-    A record with line ends in quotes has the number of its first line.
+    A record is a line. With a delimiter, fields may be quoted and contain line ends.
     """
     if not delimiter:
         yield from enumerate(map(split_fields, block.split(b"\n")), number)
         return
     lines = (line.strip(" \r") for line in block.decode(errors=ANY_BYTES).split("\n"))
     reader = csv.reader(lines, delimiter=delimiter.decode(), skipinitialspace=True)
-    here = number
+    line = number
     try:
         for fields in reader:
-            yield here, [field.strip().encode(errors=ANY_BYTES) for field in fields]
-            here = number + reader.line_num
+            yield line, [field.strip().encode(errors=ANY_BYTES) for field in fields]
+            line = number + reader.line_num
     except csv.Error as error:
-        file.check_line_ends(here, block.split(b"\n")[here - number])
-        file.fail(here, str(error))
+        file.check_line_ends(line, block.split(b"\n")[line - number])
+        file.fail(line, str(error))
 
 
 def _checked_fields(fields: list[bytes], row: Row) -> list[bytes]:
@@ -325,9 +316,9 @@ def _checked_fields(fields: list[bytes], row: Row) -> list[bytes]:
     if len(fields) != len(row.fields):
         raise ValueError(f"expected {len(row.fields)} fields, '{header}', found {len(fields)}")
     values = [fields[row.fields.index(name)] for name in _COLUMNS if name in row.fields]
-    for place, token in enumerate(values[:2]):
+    for end, token in enumerate(values[:2]):
         if not _INTEGER.fullmatch(token):
-            values[place] = token = _as_integer(token)
+            values[end] = token = _as_integer(token)
         if not row.first_id <= _integer(token) <= row.last_id:
             raise ValueError(range_problem(token[:24].decode(), row.first_id, row.last_id))
     for token in values[2:]:
@@ -348,16 +339,16 @@ def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]
 
     Raise an error that names a line if there is no such dtype.
     """
-    integers = {at: _integer(token) for at, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
+    integers = {i: _integer(token) for i, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
-    for at, value in integers.items():
+    for i, value in integers.items():
         if is_decimal and abs(value) > LARGEST_EXACT:
             cause = "decimal weights make all of them float64"
         elif is_signed and value >= 2**63:
             cause = "negative weights make all of them int64"
         else:
             continue
-        file.fail(lines[at], f"integer weight {value} would not be exact: {cause}")
+        file.fail(lines[i], f"integer weight {value} would not be exact: {cause}")
     if is_decimal:
         return np.array(list(map(float, tokens)))
     dtype = np.uint64 if max(integers.values()) >= 2**63 else np.int64
@@ -371,7 +362,6 @@ def _integer(token: bytes) -> int:
 
 
 def _check_weight(token: bytes) -> None:
-    """Raise a ValueError if a field is not a weight."""
     if token.lower().lstrip(b"+-") == b"nan":
         raise ValueError("the weight is NaN")
     if not DECIMAL.fullmatch(token):

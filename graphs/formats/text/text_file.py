@@ -72,11 +72,12 @@ class _FileWithLineFeeds(_CountedFile):
 class TextFile:
     """An open text file, whose first lines are read one by one; its errors name a line.
 
-    `handle` reads the decompressed content after line `number`, the last one that was read.
+    Line `number` is the last one that was read. `pending` are the lines after it that `unread` put
+    back; `handle` reads the decompressed content after these.
     """
 
     def __init__(self, path: Place, handle: IO[bytes]) -> None:
-        self.path, self.handle, self.number = path, handle, 0
+        self.path, self.handle, self.number, self.pending = path, handle, 0, b""
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield further lines with their numbers; the caller may stop at any line."""
@@ -97,6 +98,10 @@ class TextFile:
             if fields and fields[0][:1] not in comments:
                 return number, line
         raise FileFormatError(f"{self.path}: holds no {missing}")
+
+    def unread(self, number: int, lines: bytes) -> None:
+        """Put lines back, of which the first has this number; `whole_lines` reads them again."""
+        self.number, self.pending = number - 1, lines
 
     def count(self, number: int, token: bytes) -> int:
         """Parse a number of vertices or edges that line `number` states."""

@@ -16,8 +16,8 @@ from .row_parser import Row, read_rows
 from .text_file import TextFile, is_number, open_text, split_fields
 
 _COMMENTS = b"#%"
-#: Lines of comments that are kept while it is unknown whether the line before them is an edge.
-_MOST_COMMENTS = 2**16
+#: Lines that are kept while it is unknown whether the first of them is an edge.
+_MAX_PENDING_LINES = 2**16
 
 
 def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
@@ -37,17 +37,18 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
     with open_text(path) as file:
         if isinstance(weight, tuple | int):
             weight = (0, 1, weight) if isinstance(weight, int) else weight
-            start, pending = file.first_row(_COMMENTS, "edges")
-            names = [str(at) for at in range(len(split_fields(pending)))]
+            number, first = file.first_row(_COMMENTS, "edges")
+            file.unread(number, first)
+            names = [str(position) for position in range(len(split_fields(first)))]
             try:
                 row = Row(_COMMENTS, row_fields(names, choose_columns(names, weight)))
             except GraphError as error:
-                file.fail(start, str(error))
+                file.fail(number, str(error))
             yield Header()
-            yield from read_rows(file, row, number=start, pending=pending)
+            yield from read_rows(file, row)
             return
         check_weight(weight)
-        counts, width, start, pending = _head(file)
+        counts, width = _read_head(file)
         num_vertices = counts[0][1] if counts else None
         fields = "u", "v", "weight" if weight else "2"
         # Ids from 1 to the stated number are valid, too: then vertex 0 has no edge.
@@ -55,14 +56,15 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
         row = Row(_COMMENTS, fields[:width], num_vertices=num_ids)
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
         yield Header(num_vertices, num_edges, line, is_lenient=True)
-        blocks = read_rows(file, row, number=start, pending=pending)
-        yield from blocks if counts or width == 3 else _check_first_edge(file, start, blocks)
+        blocks = read_rows(file, row)
+        yield from blocks if counts or width == 3 else _check_first_edge(file, blocks)
 
 
-def _check_first_edge(file: TextFile, number: int, blocks: Iterator[Columns]) -> Iterator[Columns]:
+def _check_first_edge(file: TextFile, blocks: Iterator[Columns]) -> Iterator[Columns]:
     """Yield edges without weights; check that the first one is not the counts of a graph.
 
-    It could be, if its second number is that of further edges, and no vertex id exceeds the first.
+    It may be these if its second number is the number of further edges, and no vertex id exceeds
+    its first number.
     """
     first: tuple[int, int] | None = None
     count = largest = 0
@@ -76,21 +78,21 @@ def _check_first_edge(file: TextFile, number: int, blocks: Iterator[Columns]) ->
     if first is not None and 0 < count == first[1] and largest <= first[0]:
         shown = "{} {}".format(*first)
         file.fail(
-            number,
+            file.number + 1,
             f"{shown!r} may state the numbers of vertices and edges, because {count} edges follow; "
             "write one number per line if so, or pass columns=(0, 1) if it is an edge",
         )
 
 
-def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
-    """Read lines up to the first line that must be an edge.
+def _read_head(file: TextFile) -> tuple[list[tuple[int, int]], int]:
+    """Read the lines before the edges.
 
-    Return the counts with their line numbers; the number of fields of an edge; and the number of
-    the first line that was read but not parsed, with the text from there.
+    Return the numbers of vertices and edges, each with the number of its line, as far as they are
+    stated; and the number of fields of an edge.
     """
     counts: list[tuple[int, int]] = []
-    # `pending` begins with a line of two numbers. They are counts if edges with weights follow;
-    # otherwise the line is an edge.
+    # Line `start` is the first of `pending`, and has two numbers. They are counts if edges with
+    # weights follow; otherwise the line is an edge.
     start, pending = 1, b""
     for number, line in file.lines():
         fields = split_fields(line)
@@ -98,21 +100,23 @@ def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
         if pending:
             # Of comments keep only the line ends, to number the lines that follow.
             pending += b"\n" if is_comment else line
-            if number - start > _MOST_COMMENTS:
-                file.fail(number, f"more than {_MOST_COMMENTS} lines without edges")
+            if number - start > _MAX_PENDING_LINES:
+                file.fail(number, f"more than {_MAX_PENDING_LINES} lines without edges")
         if is_comment:
             continue
         if pending and len(fields) == 3:
             pair = split_fields(pending.partition(b"\n")[0])
-            return [(start, file.count(start, token)) for token in pair], 3, number, line
+            file.unread(number, line)
+            return [(start, file.count(start, token)) for token in pair], 3
         if pending:
-            return [], 2, start, pending
+            break
         if len(fields) == 1 and len(counts) < 2:
             counts.append((number, file.count(number, fields[0])))
         elif len(fields) == 2 and not counts:
             start, pending = number, line
         elif len(fields) in (2, 3):
-            return counts, len(fields), number, line
+            file.unread(number, line)
+            return counts, len(fields)
         else:
             file.fail(
                 number,
@@ -121,7 +125,8 @@ def _head(file: TextFile) -> tuple[list[tuple[int, int]], int, int, bytes]:
             )
     if not counts and not pending:
         raise FileFormatError(f"{file.path}: holds no edges")
-    return counts, 2, start, pending
+    file.unread(start, pending)
+    return counts, 2
 
 
 FORMAT = Format(
