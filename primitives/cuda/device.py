@@ -38,18 +38,18 @@ class CupyDevice:
     def launch(self, file: str, kernel: str, size: int, /, *arguments: Any) -> None:
         """Queue one thread of a kernel for each of `size` elements, fewer than 2**38.
 
-        `file` is a source of the compiler, without its suffix, and `kernel` a C++ name expression
-        in it, such as ``"gather<u64, u32>"``. The size is the kernel's first argument. Arrays are
-        passed as pointers, and copied first if they are not contiguous; numbers are passed as
-        ``u64`` modulo 2**64.
+        `file` is a source of the compiler, without its suffix. `kernel` is a C++ name expression in
+        it, such as ``"gather<u64, u32>"``. The size is the kernel's first argument. Arrays are
+        copied if they are not contiguous, and passed as pointers. Numbers are passed as ``u64``
+        modulo 2**64.
         """
         if not size:
             return
         device = self.xp.cuda.runtime.getDevice()
         loaded = self._kernels.get((kernel, device))
         if loaded is None:
-            with _loading:
-                loaded = _loaded(self._compiler, file, kernel, device)
+            with _loading_lock:
+                loaded = _load(self._compiler, file, kernel, device)
                 self._kernels[kernel, device] = loaded
         words: list[int] = []
         copies = []  # keep them alive until the kernel is queued: the pool could reuse their memory
@@ -84,29 +84,29 @@ class CupyDevice:
         return size
 
     def beside(self) -> AbstractContextManager[None]:
-        """Return a context in which another thread uses this device and its own stream.
+        """Return a context in which another thread uses this device, and a stream of its own.
 
         Kernels on that stream are ordered with those on the default stream, so arrays and memory of
-        the pool need no events. Streams come from a fixed set, because CuPy's
-        pool keeps memory for each stream. If the current stream is not the default stream, the
-        other thread uses the current stream. With the per-thread default stream, other streams do
-        not synchronise, so it is refused.
+        the pool need no events. Streams are reused, because CuPy's pool keeps memory for each
+        stream. If the current stream is not the default stream, the other thread uses the current
+        stream. Other streams do not synchronise with the per-thread default stream, so it raises an
+        error.
         """
         cuda = self.xp.cuda
         stream = cuda.get_current_stream()
         if stream.ptr == _STREAM_PER_THREAD:
             message = "cannot use the per-thread default stream; use the default or a new stream"
             raise KernelError(message)
-        return self._entered(cuda.Device(), stream)
+        return self._using(cuda.Device(), stream)
 
     @contextlib.contextmanager
-    def _entered(self, device: Any, stream: Any) -> Iterator[None]:
+    def _using(self, device: Any, stream: Any) -> Iterator[None]:
         with device, stream if stream.ptr else self._lent_stream(device.id):
             yield
 
     @contextlib.contextmanager
     def _lent_stream(self, device: int) -> Iterator[None]:
-        """Borrow an idle stream. Create one only if all are in use, so there is one per thread."""
+        """Use an idle stream. Create one only if all are in use, so there is one per thread."""
         idle = self._idle_streams[device]
         try:
             stream = idle.pop()
@@ -120,9 +120,9 @@ class CupyDevice:
 
 
 def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that it uses the current device and stream of this thread in any thread.
+    """Wrap a function so that, in any thread, it uses this thread's current device and stream.
 
-    CUDA has a current device and stream for each thread. A new thread starts with device 0.
+    A new thread would use device 0 and the default stream.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None or not cupy.cuda.is_available():
@@ -137,12 +137,12 @@ def computing_here(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 #: Serialises loading: a duplicate module could be unloaded while its kernel runs.
-_loading = threading.Lock()
+_loading_lock = threading.Lock()
 
 
 @functools.cache
-def _loaded(compiler: Compiler, file: str, kernel: str, device: int) -> Any:
-    """Return a kernel loaded on a device."""
+def _load(compiler: Compiler, file: str, kernel: str, device: int) -> Any:
+    """Load a kernel on a device."""
     import cupy
     from cuda.core import ObjectCode
 
@@ -160,7 +160,7 @@ def _blocks(count: int) -> Any:
 
 @functools.lru_cache(256)
 def _stream(handle: int) -> Any:
-    """Wrap CuPy's stream with this handle for cuda.core; CuPy keeps its ownership."""
+    """Wrap CuPy's stream with this handle for cuda.core; CuPy still owns it."""
     from cuda.core import Stream
 
     return Stream.from_handle(handle)
@@ -188,39 +188,39 @@ def find_obstacle(driver_library: str, compiler: Compiler) -> str:
     try:
         import cupy
     except Exception as error:  # any class; the cause is clearer than CuPy's message
-        return f"CuPy cannot be loaded ({_line(error.__cause__ or error)})"
-    return _wrong_version(cupy, compiler) or _wrong_device(cupy, compiler)
+        return f"CuPy cannot be loaded ({_one_line(error.__cause__ or error)})"
+    return _find_wrong_version(cupy, compiler) or _find_wrong_device(cupy, compiler)
 
 
-def _wrong_version(cupy: Any, compiler: Compiler) -> str:
+def _find_wrong_version(cupy: Any, compiler: Compiler) -> str:
     """Return why the driver, CuPy and NVRTC do not fit together, or an empty string."""
     driver = cupy.cuda.runtime.driverGetVersion()
     if driver < 12000:
-        return f"the driver supports CUDA {_dotted(driver)}, but 12.0 or newer is needed"
+        return f"the driver supports CUDA {_version_text(driver)}, but 12.0 or newer is needed"
     remedy = f"install mstflow[cuda{min(driver // 1000, 13)}]"
     try:
         version, _ = compiler.version()
     except Exception as error:  # any class, from the loader
-        return f"NVRTC cannot be loaded ({_line(error)}): {remedy}"
+        return f"NVRTC cannot be loaded ({_one_line(error)}): {remedy}"
     for name, built in (("CuPy", cupy.cuda.runtime.runtimeGetVersion()), ("NVRTC", version)):
         if built // 1000 > driver // 1000:
-            versions = f"{_dotted(built)}, but the driver supports {_dotted(driver)}"
+            versions = f"{_version_text(built)}, but the driver supports {_version_text(driver)}"
             return f"{name} is built for CUDA {versions}: {remedy}"
     return ""
 
 
-def _wrong_device(cupy: Any, compiler: Compiler) -> str:
+def _find_wrong_device(cupy: Any, compiler: Compiler) -> str:
     """Return why no kernel runs on the current device, or an empty string."""
     try:
         if not cupy.cuda.runtime.getDeviceCount():
             return "the driver finds no device"
         architecture = _architecture(cupy, cupy.cuda.runtime.getDevice())
     except RuntimeError as error:  # the base of CuPy's errors
-        return f"the driver finds no device ({_line(error)})"
+        return f"the driver finds no device ({_one_line(error)})"
     version, architectures = compiler.version()
     if int(architecture.removeprefix("sm_")) in architectures:
         return ""
-    return f"NVRTC {_dotted(version)} does not compile for this device, {architecture}"
+    return f"NVRTC {_version_text(version)} does not compile for this device, {architecture}"
 
 
 def describe_devices(compiler: Compiler = NVRTC) -> dict[str, Any]:
@@ -230,9 +230,9 @@ def describe_devices(compiler: Compiler = NVRTC) -> dict[str, Any]:
     runtime = cupy.cuda.runtime
     properties = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
     return {
-        "driver": _dotted(runtime.driverGetVersion()),
-        "runtime": _dotted(runtime.runtimeGetVersion()),
-        "nvrtc": _dotted(compiler.version()[0]),
+        "driver": _version_text(runtime.driverGetVersion()),
+        "runtime": _version_text(runtime.runtimeGetVersion()),
+        "nvrtc": _version_text(compiler.version()[0]),
         "devices": [
             {
                 "name": facts["name"].decode(),
@@ -244,9 +244,9 @@ def describe_devices(compiler: Compiler = NVRTC) -> dict[str, Any]:
     }
 
 
-def _dotted(version: int) -> str:
+def _version_text(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def _line(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -37,10 +37,10 @@ class PointArrays(Proximity):
         /,
     ) -> Lightest:
         size = len(tree.ids)
-        own = self.asarray(fragment, "int64")
+        source = self.asarray(fragment, "int64")
         nearest, bound = nearest.astype("int64"), bound.copy()
         lightest = self.full(count, self.largest("float64"), "float64")
-        arguments = core, own, _labels(self, tree, own), lightest, nearest, bound
+        arguments = core, source, _labels(self, tree, source), lightest, nearest, bound
         self._launch("search_outside", (), size, *_space(self, tree, boxes), *arguments)
         nearest = self.asarray(nearest, self.index_dtype(size))
         return choose_edges(self, tree, fragment, count, nearest, bound)

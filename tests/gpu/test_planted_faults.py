@@ -128,7 +128,7 @@ FAULTS = [Planted(*row) for row in [
     ("a pair's place in a round is taken for its position", "trees.cu",
      "is_listed ? position[i] : Position(i)", "Position(i)", "join_in_order", DIFFERS),
     ("the larger of two opposite nodes is the root", "trees.cu",
-     "node < there && target", "node > there && target", "cut_mirrors", DIFFERS),
+     "node < head && target", "node > head && target", "cut_mirrors", DIFFERS),
     ("first pairs are reset by plain stores", "trees.cu",
      "store(old_first + u[i], NONE<Position>);", "old_first[u[i]] = NONE<Position>;",
      "join_in_order", RACE),

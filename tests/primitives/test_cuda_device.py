@@ -210,7 +210,7 @@ def library(monkeypatch):
     """Return a function that replaces CuPy by a double."""
 
     def forget():
-        for cached in ("_loaded", "_blocks", "_stream"):
+        for cached in ("_load", "_blocks", "_stream"):
             getattr(cuda_device, cached).cache_clear()
 
     def install(arrays):

@@ -84,8 +84,8 @@ class BlockArrays(PointArrays):
             left = blocks.rows[start : start + sizes().block_rows]
             for first in range(start, size, width):
                 block = blocks.between(left, blocks.rows[first : first + width])
-                own = block, blocks.half, start, first
-                self._team.share(keep_lightest, len(left), *own, *arguments, per_place=width)
+                given = block, blocks.half, start, first
+                self._team.share(keep_lightest, len(left), *given, *arguments, per_place=width)
         best = weight.min(axis=0)
         return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
 
@@ -158,111 +158,109 @@ def _limit(weight, convert, scale, margin, tiny, least):
 
 
 @helper
-def _insert(place, found, other, weight, neighbor):
+def _insert(place, new, other, weight, neighbor):
     """Insert a neighbor into the list of a point, unless the list is full of nearer points.
 
     Return whether it was inserted.
     """
     rank = weight.shape[1] - 1
-    if found > weight[place, rank] or (
-        found == weight[place, rank] and other >= neighbor[place, rank]
-    ):
+    if new > weight[place, rank] or (new == weight[place, rank] and other >= neighbor[place, rank]):
         return False
     while rank > 0 and (
-        found < weight[place, rank - 1]
-        or (found == weight[place, rank - 1] and other < neighbor[place, rank - 1])
+        new < weight[place, rank - 1]
+        or (new == weight[place, rank - 1] and other < neighbor[place, rank - 1])
     ):
         weight[place, rank] = weight[place, rank - 1]
         neighbor[place, rank] = neighbor[place, rank - 1]
         rank -= 1
-    weight[place, rank], neighbor[place, rank] = found, other
+    weight[place, rank], neighbor[place, rank] = new, other
     return True
 
 
 @kernel
 def keep_for_rows(
-    start, stop, block, rows, at, first, half, coordinates, convert, is_single, scale, margin, tiny,
-    least, core, fragment, limit, weight, neighbor,
+    start, stop, block, rows, first_row, first_column, half, coordinates, convert, is_single, scale,
+    margin, tiny, least, core, fragment, limit, weight, neighbor,
 ):  # fmt: skip
     """Insert the columns of a block into the lists of its rows."""
     width, last = block.shape[1], weight.shape[1] - 1
     for i in range(start, stop):
-        own, place = np.int64(rows[i]), at + i
-        mine, lowest = fragment[own], limit[place]
+        point, place = np.int64(rows[i]), first_row + i
+        label, lowest = fragment[point], limit[place]
         for begin in range(0, width, _RUN):
             end = min(begin + _RUN, width)
             # Indices from 0 need no test for negative ones, so the loop becomes vectors.
-            run, bound = block[i, begin:end], half[first + begin : first + end]
-            labels, near = fragment[first + begin : first + end], np.int32(0)
+            run, bound = block[i, begin:end], half[first_column + begin : first_column + end]
+            labels, near = fragment[first_column + begin : first_column + end], np.int32(0)
             for j in range(len(run)):
-                near |= np.int32((run[j] - bound[j] >= lowest) & (labels[j] != mine))
+                near |= np.int32((run[j] - bound[j] >= lowest) & (labels[j] != label))
             if not near:
                 continue
             for j in range(begin, end):
-                other = first + j
-                if block[i, j] - half[other] < lowest or fragment[other] == mine:
+                other = first_column + j
+                if block[i, j] - half[other] < lowest or fragment[other] == label:
                     continue
                 if core[other] > weight[place, last]:
                     continue
-                found = _weight(own, other, block[i, j], coordinates, convert, is_single, core)
-                if _insert(place, found, other, weight, neighbor):
+                new = _weight(point, other, block[i, j], coordinates, convert, is_single, core)
+                if _insert(place, new, other, weight, neighbor):
                     bound = _limit(weight[place, last], convert, scale, margin, tiny, least)
-                    limit[place] = np.float64(half[own]) - bound
+                    limit[place] = np.float64(half[point]) - bound
                     lowest = limit[place]
 
 
 @kernel
 def keep_for_columns(
-    start, stop, block, row, first, half, coordinates, convert, is_single, scale, margin, tiny,
-    least, core, fragment, limit, weight, neighbor,
+    start, stop, block, first_row, first_column, half, coordinates, convert, is_single, scale,
+    margin, tiny, least, core, fragment, limit, weight, neighbor,
 ):  # fmt: skip
     """Insert the rows of a block into the lists of its columns."""
     last = weight.shape[1] - 1
     for i in range(len(block)):
-        own = row + i
-        mine, height = fragment[own], half[own]
+        point = first_row + i
+        label, height = fragment[point], half[point]
         for begin in range(start, stop, _RUN):
             end = min(begin + _RUN, stop)
-            run, lowest = block[i, begin:end], limit[first + begin : first + end]
-            labels, near = fragment[first + begin : first + end], np.int32(0)
+            run, lowest = block[i, begin:end], limit[first_column + begin : first_column + end]
+            labels, near = fragment[first_column + begin : first_column + end], np.int32(0)
             for j in range(len(run)):
-                near |= np.int32((run[j] - height >= lowest[j]) & (labels[j] != mine))
+                near |= np.int32((run[j] - height >= lowest[j]) & (labels[j] != label))
             if not near:
                 continue
             for j in range(begin, end):
-                other = first + j
-                if block[i, j] - height < limit[other] or fragment[other] == mine:
+                other = first_column + j
+                if block[i, j] - height < limit[other] or fragment[other] == label:
                     continue
-                if core[own] > weight[other, last]:
+                if core[point] > weight[other, last]:
                     continue
-                found = _weight(other, own, block[i, j], coordinates, convert, is_single, core)
-                if _insert(other, found, own, weight, neighbor):
+                new = _weight(other, point, block[i, j], coordinates, convert, is_single, core)
+                if _insert(other, new, point, weight, neighbor):
                     bound = _limit(weight[other, last], convert, scale, margin, tiny, least)
                     limit[other] = np.float64(half[other]) - bound
 
 
 @kernel
 def keep_lightest(
-    start, stop, block, half, row, first, coordinates, convert, is_single, scale, margin, tiny,
-    least, core, fragment, ids, num_ids, count, limit, weight, edge_id,
+    start, stop, block, half, first_row, first_column, coordinates, convert, is_single, scale,
+    margin, tiny, least, core, fragment, ids, num_ids, count, limit, weight, edge_id,
 ):  # fmt: skip
     """Find lightest edges between fragments, among the entries of a block above the diagonal."""
     for i in range(start, stop):
-        own = row + i
-        mine = np.int64(fragment[own])
-        for j in range(max(0, own + 1 - first), block.shape[1]):
-            other = first + j
-            theirs = np.int64(fragment[other])
-            if half[own] + half[other] - block[i, j] > limit[mine * count + theirs]:
+        point = first_row + i
+        label = np.int64(fragment[point])
+        for j in range(max(0, point + 1 - first_column), block.shape[1]):
+            other = first_column + j
+            other_label = np.int64(fragment[other])
+            if half[point] + half[other] - block[i, j] > limit[label * count + other_label]:
                 continue
-            found = _weight(own, other, block[i, j], coordinates, convert, is_single, core)
-            edge = np.int64(ids[own]) * num_ids + np.int64(ids[other])
-            place = min(mine, theirs) * count + max(mine, theirs)
-            if found > weight[place] or (found == weight[place] and edge >= edge_id[place]):
+            new = _weight(point, other, block[i, j], coordinates, convert, is_single, core)
+            edge = np.int64(ids[point]) * num_ids + np.int64(ids[other])
+            place = min(label, other_label) * count + max(label, other_label)
+            if new > weight[place] or (new == weight[place] and edge >= edge_id[place]):
                 continue
-            weight[place], edge_id[place] = found, edge
-            bound = _limit(found, convert, scale, margin, tiny, least)
-            limit[mine * count + theirs] = limit[theirs * count + mine] = bound
+            weight[place], edge_id[place] = new, edge
+            bound = _limit(new, convert, scale, margin, tiny, least)
+            limit[label * count + other_label] = limit[other_label * count + label] = bound
 
 
 @kernel

@@ -26,11 +26,11 @@ def near_point(_, norm, axes, point, at, wide, points, first, stride, limit, out
     ``first + stride`` and so on. See `Space` for `norm`.
     """
     index = types.int64
-    given = norm, index, point, index, index, points, index, index, types.float64, out, index
+    kinds = norm, index, point, index, index, points, index, index, types.float64, out, index
 
     def generate(context, builder, signature, arguments):
-        given = _addresses(context, builder, signature, arguments)
-        _, axes, point, at, wide, points, first, stride, limit, out, place = given
+        values = _addresses(context, builder, signature, arguments)
+        _, axes, point, at, wide, points, first, stride, limit, out, place = values
 
         def difference(axis):
             x = _vector(builder, points, _position(builder, first, axis, stride))
@@ -40,7 +40,7 @@ def near_point(_, norm, axes, point, at, wide, points, first, stride, limit, out
         builder.store(total, _vector_pointer(builder, out, place), align=8)
         return _mask(builder, total, _repeat(builder, limit))
 
-    return types.uint64(*given), generate
+    return types.uint64(*kinds), generate
 
 
 @intrinsic
@@ -50,11 +50,11 @@ def near_box(_, norm, axes, boxes, at, points, first, stride, limits, place):
     The box is at ``boxes[at]``, and the limits are from ``limits[place]`` on.
     """
     index = types.int64
-    given = norm, index, boxes, index, points, index, index, limits, index
+    kinds = norm, index, boxes, index, points, index, index, limits, index
 
     def generate(context, builder, signature, arguments):
-        given = _addresses(context, builder, signature, arguments)
-        _, axes, boxes, at, points, first, stride, limits, place = given
+        values = _addresses(context, builder, signature, arguments)
+        _, axes, boxes, at, points, first, stride, limits, place = values
 
         def gap(axis):
             x = _vector(builder, points, _position(builder, first, axis, stride))
@@ -66,7 +66,7 @@ def near_box(_, norm, axes, boxes, at, points, first, stride, limits, place):
         total = _sum(builder, norm.count, axes, gap)
         return _mask(builder, total, _vector(builder, limits, place))
 
-    return types.uint64(*given), generate
+    return types.uint64(*kinds), generate
 
 
 @intrinsic
@@ -77,11 +77,11 @@ def insert(_, distances, words, at, blocks, distance, word):
     every other pair. No branch depends on a pair, because the processor could not predict it.
     """
     index = types.int64
-    given = distances, words, index, index, types.float64, types.uint64
+    kinds = distances, words, index, index, types.float64, types.uint64
 
     def generate(context, builder, signature, arguments):
-        arguments = _addresses(context, builder, signature, arguments)
-        *lists, at, blocks, distance, word = arguments
+        values = _addresses(context, builder, signature, arguments)
+        *lists, at, blocks, distance, word = values
         new = _repeat(builder, distance), _repeat(builder, word)
         with cgutils.for_range(builder, blocks) as loop:  # from the last block to the first one
             block = builder.sub(builder.sub(blocks, loop.index), ir.IntType(64)(1))
@@ -102,7 +102,7 @@ def insert(_, distances, words, at, blocks, distance, word):
                 builder.store(found, _vector_pointer(builder, each, start), align=8)
         return context.get_dummy_value()
 
-    return types.void(*given), generate
+    return types.void(*kinds), generate
 
 
 def _precedes(builder, a, b):

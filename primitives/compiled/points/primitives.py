@@ -14,7 +14,8 @@ from ....runtime.memory import empty
 from ....runtime.sizes import sizes
 from ...points import PADDING, Lightest, Points, Tree
 from ..base import BaseArrays
-from . import search, tree
+from . import search
+from . import tree as kernels
 from .space import space_of
 
 Array = NDArray[Any]
@@ -27,7 +28,7 @@ class PointArrays(BaseArrays):
         """Compare hashes of points; use the definition only if two of them are equal."""
         size, rows = len(points.ids), plain(points.coordinates)
         hashes = empty(size, np.uint64)
-        self._in_ranges(tree.hash_rows, size, 1, rows, points.num_axes, hashes)
+        self._in_ranges(kernels.hash_rows, size, 1, rows, points.num_axes, hashes)
         hashes.sort()
         if (hashes[1:] == hashes[:-1]).any():
             return super().count_equal(points)
@@ -38,39 +39,40 @@ class PointArrays(BaseArrays):
         size, axes = len(points.ids), points.num_axes
         rows = np.array(points.coordinates, order="C")
         ids = np.array(points.ids, self.index_dtype(points.num_ids))
+        arrays = rows, ids, axes
         top = max(0, min(depth, (size // sizes().points_of_range).bit_length()))
         for level in range(top):
-            self._in_ranges(tree.split_nodes, 2**level, size, level, level + 1, rows, ids, axes)
-        self._in_ranges(tree.split_nodes, 2**top, size, top, depth, rows, ids, axes)
+            self._in_ranges(kernels.split_nodes, 2**level, size, level, level + 1, *arrays)
+        self._in_ranges(kernels.split_nodes, 2**top, size, top, depth, *arrays)
         coordinates = empty(size * axes + PADDING, np.float64)
         coordinates[size * axes :] = 0.0
-        arguments = depth, rows, ids, axes, coordinates
-        self._in_ranges(tree.arrange_leaves, 2**depth, size >> depth, *arguments)
+        arguments = depth, *arrays, coordinates
+        self._in_ranges(kernels.arrange_leaves, 2**depth, size >> depth, *arguments)
         ids = np.asarray(ids, points.ids.dtype)
         return Tree(coordinates, ids, *points[2:], depth)
 
-    def bound_nodes(self, given: Tree, /) -> Array:
-        axes = given.num_axes
-        boxes = empty(4 * 2**given.depth * axes, np.float64)
+    def bound_nodes(self, tree: Tree, /) -> Array:
+        axes = tree.num_axes
+        boxes = empty(4 * 2**tree.depth * axes, np.float64)
         boxes[: 2 * axes] = 0.0
-        tree.bound_nodes(given.depth, len(given.ids), axes, plain(given.coordinates), boxes)
+        kernels.bound_nodes(tree.depth, len(tree.ids), axes, plain(tree.coordinates), boxes)
         return boxes
 
     def nearest_neighbors(
-        self, given: Tree, boxes: Array, k: int, rank: int, /
+        self, tree: Tree, boxes: Array, k: int, rank: int, /
     ) -> tuple[Array, Array, Array]:
-        size, space = len(given.ids), space_of(given)
+        size, space = len(tree.ids), space_of(tree)
         core, reach = empty(size, np.float64), empty(size, np.float64)
         neighbor = empty(size * k, self.index_dtype(size))
-        label, least = (np.zeros(2 << given.depth, dtype) for dtype in (np.int64, np.float64))
-        nodes = *self._arrays(given, boxes), label, least
+        label, least_core = (np.zeros(2 << tree.depth, dtype) for dtype in (np.int64, np.float64))
+        nodes = *self._arrays(tree, boxes), label, least_core
         arguments = space, *nodes, k, rank, core, reach, neighbor
-        self._in_search(search.find_neighbors, given, *arguments)
+        self._in_search(search.find_neighbors, tree, *arguments)
         return core, reach, neighbor
 
     def nearest_outside(
         self,
-        given: Tree,
+        tree: Tree,
         boxes: Array,
         core: Array,
         reach: Array,
@@ -81,34 +83,34 @@ class PointArrays(BaseArrays):
         bound: Array,
         /,
     ) -> Lightest:
-        space, size, depth = space_of(given), len(given.ids), given.depth
+        space, size, depth = space_of(tree), len(tree.ids), tree.depth
         index = self.index_dtype(size)
         nearest, bound = np.array(nearest, index), np.array(bound)
         core, reach = plain(core), plain(reach)
-        label, least = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
-        lightest, own = np.full(count, np.inf), plain(np.asarray(fragment, index))
-        points, ids, boxes = self._arrays(given, boxes)
+        label, least_core = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
+        lightest, source = np.full(count, np.inf), plain(np.asarray(fragment, index))
+        points, ids, boxes = self._arrays(tree, boxes)
         k = len(neighbor) // max(size, 1)
-        search.describe_nodes(depth, own, core, label, least)
+        search.describe_nodes(depth, source, core, label, least_core)
         lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
-        self._in_ranges(search.bound_fragments, size, 1, space, points, ids, core, own, *lists)
-        searched = space, points, ids, boxes, core, least, own, label, nearest, bound, lightest
-        self._in_search(search.search_outside, given, *searched)
+        self._in_ranges(search.bound_fragments, size, 1, space, points, ids, core, source, *lists)
+        searched = core, least_core, source, label, nearest, bound, lightest
+        self._in_search(search.search_outside, tree, space, points, ids, boxes, *searched)
         lightest[:] = np.inf
         edge_id = self.full(count, self.largest("int64"), "int64")
         other = self.arange(count, index)
-        search.choose_edges(space, ids, own, nearest, bound, lightest, edge_id, other)
+        search.choose_edges(space, ids, source, nearest, bound, lightest, edge_id, other)
         return Lightest(lightest, edge_id, self.asarray(other, fragment.dtype), nearest, bound)
 
-    def _arrays(self, given: Tree, boxes: Array) -> tuple[Array, Array, Array]:
+    def _arrays(self, tree: Tree, boxes: Array) -> tuple[Array, Array, Array]:
         """Return the coordinates, the ids and the boxes as kernels read them."""
-        ids = np.asarray(given.ids, self.index_dtype(given.num_ids))
-        return plain(given.coordinates), plain(ids), plain(boxes)
+        ids = np.asarray(tree.ids, self.index_dtype(tree.num_ids))
+        return plain(tree.coordinates), plain(ids), plain(boxes)
 
-    def _in_search(self, kernel: Callable[..., Any], given: Tree, *arguments: Any) -> None:
+    def _in_search(self, kernel: Callable[..., Any], tree: Tree, *arguments: Any) -> None:
         """Call a kernel on ranges of leaves, shorter ones for many axes."""
-        per_leaf = (len(given.ids) >> given.depth) * given.num_axes
-        self._in_ranges(kernel, 2**given.depth, per_leaf, *arguments, report="search the tree")
+        per_leaf = (len(tree.ids) >> tree.depth) * tree.num_axes
+        self._in_ranges(kernel, 2**tree.depth, per_leaf, *arguments, report="search the tree")
 
     def _in_ranges(
         self,

@@ -70,19 +70,19 @@ def _start_walk(space, boxes, leaf, queries, first, stride, count, box, stack, g
 
 @helper
 def _next_leaf(
-    space, boxes, label, least, own, best, limit, queries, first, stride, count, limits, box, stack,
-    gaps, top,
+    space, boxes, label, least_core, skipped, best, limit, queries, first, stride, count, limits,
+    box, stack, gaps, top,
 ):  # fmt: skip
     """Return the next leaf that may improve a result, or -1.
 
     Return also a bit for each query near the leaf, and the height of the stack. Skip nodes with the
-    label `own`, and nodes whose core distances exceed `best`.
+    label `skipped`, and nodes whose core distances exceed `best`.
     """
     leaves, near = 1 << space.depth, np.uint64(0)
     while top > 0:
         top -= 1
         node = stack[top]
-        if gaps[top] > limit or label[node] == own or least[node] > best:
+        if gaps[top] > limit or label[node] == skipped or least_core[node] > best:
             continue
         if space.axes >= _MANY_AXES or node >= leaves:
             at = 2 * node * space.axes
@@ -106,7 +106,7 @@ def _next_leaf(
 
 @kernel
 def find_neighbors(
-    start, stop, space, coordinates, ids, boxes, label, least, k, rank, core, reach, neighbor
+    start, stop, space, coordinates, ids, boxes, label, least_core, k, rank, core, reach, neighbor
 ):
     """Find the k nearest points of each point in a range of leaves."""
     blocks = (k + LANES - 1) // LANES
@@ -128,8 +128,8 @@ def find_neighbors(
         largest = np.inf
         while True:
             other, near, top = _next_leaf(
-                space, boxes, label, least, no_label, 0.0, largest, coordinates, first_query, size,
-                count, limits, box, stack, gaps, top,
+                space, boxes, label, least_core, no_label, 0.0, largest, coordinates, first_query,
+                size, count, limits, box, stack, gaps, top,
             )  # fmt: skip
             if other < 0:
                 break
@@ -163,20 +163,20 @@ def find_neighbors(
 
 
 @kernel
-def describe_nodes(depth, fragment, core, label, least):
+def describe_nodes(depth, fragment, core, label, least_core):
     """Write the fragment of each node, or -1 if it has several, and its smallest core distance."""
     size = len(fragment)
     for leaf in range(1 << depth):
         first, last = size * leaf >> depth, size * (leaf + 1) >> depth
-        own, low = np.int64(fragment[first]), core[first]
+        common, low = np.int64(fragment[first]), core[first]
         for i in range(first + 1, last):
-            own = own if fragment[i] == own else np.int64(-1)
+            common = common if fragment[i] == common else np.int64(-1)
             low = min(low, core[i])
-        label[(1 << depth) + leaf], least[(1 << depth) + leaf] = own, low
+        label[(1 << depth) + leaf], least_core[(1 << depth) + leaf] = common, low
     for node in range((1 << depth) - 1, 0, -1):
-        own = label[2 * node]
-        label[node] = own if own == label[2 * node + 1] else -1
-        least[node] = min(least[2 * node], least[2 * node + 1])
+        common = label[2 * node]
+        label[node] = common if common == label[2 * node + 1] else -1
+        least_core[node] = min(least_core[2 * node], least_core[2 * node + 1])
 
 
 @kernel
@@ -193,15 +193,15 @@ def bound_fragments(
     """
     size = len(fragment)
     for i in range(start, stop):
-        own, j = fragment[i], np.int64(nearest[i])
-        if j < size and fragment[j] != own:
-            lightest[own] = min(lightest[own], bound[i])
+        source, j = fragment[i], np.int64(nearest[i])
+        if j < size and fragment[j] != source:
+            lightest[source] = min(lightest[source], bound[i])
         else:
             nearest[i], best, found = size, np.inf, np.int64(size)
-            if bound[i] <= min(lightest[own], reach[i]):
+            if bound[i] <= min(lightest[source], reach[i]):
                 for place in range(i * k, i * k + k):
                     j = np.int64(neighbor[place])
-                    if fragment[j] == own:
+                    if fragment[j] == source:
                         continue
                     distance = distance_between(space, coordinates, i, j)
                     if distance > best:
@@ -213,15 +213,15 @@ def bound_fragments(
                     nearest[i], bound[i] = found, best
                 else:
                     bound[i] = max(bound[i], min(best, max(reach[i], core[i])))
-                lightest[own] = min(lightest[own], best)
+                lightest[source] = min(lightest[source], best)
         before = i - 1
-        if i == 0 or fragment[before] == own or (nearest[i] < size and nearest[before] < size):
+        if i == 0 or fragment[before] == source or (nearest[i] < size and nearest[before] < size):
             continue
         other, weight = fragment[before], max(core[i], core[before])
-        if weight < max(lightest[own], lightest[other]):
+        if weight < max(lightest[source], lightest[other]):
             distance = distance_between(space, coordinates, i, before)
             weight = max(weight, distance)
-            lightest[own] = min(lightest[own], weight)
+            lightest[source] = min(lightest[source], weight)
             lightest[other] = min(lightest[other], weight)
 
 
@@ -238,10 +238,10 @@ def _take_queries(space, coordinates, fragment, active, rest, places, queries):
 
     Return the number of queries, and that of the remaining active points.
     """
-    own, count, others = fragment[active[0]], 0, 0
+    source, count, others = fragment[active[0]], 0, 0
     for i in range(rest):
         place = active[i]
-        if fragment[place] == own:
+        if fragment[place] == source:
             places[count] = place
             count += 1
         else:
@@ -255,7 +255,7 @@ def _take_queries(space, coordinates, fragment, active, rest, places, queries):
 
 @kernel
 def search_outside(
-    start, stop, space, coordinates, ids, boxes, core, least, fragment, label, nearest, bound,
+    start, stop, space, coordinates, ids, boxes, core, least_core, fragment, label, nearest, bound,
     lightest,
 ):  # fmt: skip
     """Search for lighter edges out of the fragments, from the points in a range of leaves.
@@ -277,8 +277,8 @@ def search_outside(
                 active[rest] = i
                 rest += 1
         while rest > 0:
-            own = np.int64(fragment[active[0]])
-            best = lightest[own]
+            source = np.int64(fragment[active[0]])
+            best = lightest[source]
             count, rest = _take_queries(space, coordinates, fragment, active, rest, places, queries)
             limit, edge, end, other = reduced_limit(space, best), -1, 0, 0
             top = _start_walk(space, boxes, leaf, queries, 0, _LEAF, count, box, stack, gaps)
@@ -286,8 +286,8 @@ def search_outside(
                 for i in range(_LEAF):
                     limits[i] = limit
                 near, _, top = _next_leaf(
-                    space, boxes, label, least, own, best, limit, queries, 0, _LEAF, count, limits,
-                    box, stack, gaps, top,
+                    space, boxes, label, least_core, source, best, limit, queries, 0, _LEAF, count,
+                    limits, box, stack, gaps, top,
                 )  # fmt: skip
                 if near < 0:
                     break
@@ -296,7 +296,7 @@ def search_outside(
                 while targets != 0:
                     bit, targets = take_bit(targets)
                     target = low + bit
-                    if core[target] > best or fragment[target] == own:
+                    if core[target] > best or fragment[target] == source:
                         continue
                     hits = near_points(
                         space, coordinates, target, size, queries, 0, _LEAF, count, limit, reduced
@@ -314,7 +314,7 @@ def search_outside(
                 bound[places[i]] = max(bound[places[i]], best)
             if edge >= 0:
                 nearest[end], bound[end] = other, best
-                lightest[own] = min(lightest[own], best)
+                lightest[source] = min(lightest[source], best)
 
 
 @kernel
@@ -322,8 +322,8 @@ def choose_edges(space, ids, fragment, nearest, bound, weight, edge_id, other):
     """Write the lightest edge out of each fragment, given the nearest outside points."""
     size = len(fragment)
     for i in range(size):
-        j, own = np.int64(nearest[i]), fragment[i]
-        if j < size and bound[i] <= weight[own]:
+        j, source = np.int64(nearest[i]), fragment[i]
+        if j < size and bound[i] <= weight[source]:
             edge = _edge_id(ids, space.num_ids, i, j)
-            if bound[i] < weight[own] or edge < edge_id[own]:
-                weight[own], edge_id[own], other[own] = bound[i], edge, fragment[j]
+            if bound[i] < weight[source] or edge < edge_id[source]:
+                weight[source], edge_id[source], other[source] = bound[i], edge, fragment[j]

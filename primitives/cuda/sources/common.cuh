@@ -2,8 +2,8 @@
 //
 // A kernel is a template over the types of its arrays, which are unsigned. Its first parameter is
 // the number of elements; each thread processes one. All scalars are u64. No thread waits for
-// another, so the result does not depend on their order. Only the functions at the end involve a
-// whole warp.
+// another, and the result does not depend on their order. The last two functions are called by all
+// threads of a warp.
 #pragma once
 
 using u8 = unsigned char;
@@ -50,14 +50,13 @@ __device__ inline u64 rank(const u32* bits, const u64* ends, u64 i) {
     return count + __popc(bits[word] & ((u32(1) << (i % WORD)) - 1));
 }
 
-// Write the bits of all positions of the warp. All threads of the warp must call this.
+// Write the bits of all positions of a warp.
 __device__ inline void write_bit(u32* bits, u64 size, u64 i, bool bit) {
     u32 word = __ballot_sync(NONE<u32>, bit);
     if (i < size && i % WORD == 0) bits[i / WORD] = word;
 }
 
-// Return a distinct place for each thread that wants one, with one addition for the warp. All
-// threads of the warp must call this.
+// Return a distinct place for each thread that wants one, with one addition for the warp.
 __device__ inline u64 draw_place(u64* count, bool wants) {
     u32 wanting = __ballot_sync(NONE<u32>, wants), lane = threadIdx.x % WORD;
     u64 first = 0;

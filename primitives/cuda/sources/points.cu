@@ -1,7 +1,7 @@
 // Kernels that search a tree over points, one thread for each point; see primitives/points.py.
 //
-// Arrays of floats are passed as words. Operations are rounded one by one: a compiler that fuses a
-// multiplication and an addition would change the last bit.
+// Each operation is rounded, by functions such as `__dadd_rn`: the compiler would fuse a
+// multiplication and an addition, which changes the last bit.
 #include "common.cuh"
 
 enum : u64 { SQUARES, ABSOLUTE, LARGEST };
@@ -88,8 +88,8 @@ struct Space {
     }
 };
 
-// A walk over the tree, nearer halves first. A bit for each level says whether the sibling of the
-// node on the path at this level has still to be visited, so no stack is needed.
+// A walk over the tree, nearer halves first. Instead of a stack, `waiting` has a bit for each level:
+// whether the sibling of the node on the path at this level is still to be visited.
 struct Walk {
     u64 place, node, level, waiting;
 
@@ -155,8 +155,8 @@ __global__ void find_neighbors(
     reach[i] = list[k - 1];
 }
 
-// `lightest` has the bits of weights, whose order is that of the weights because none is negative.
-// A thread may read an old one: it is an upper bound all the same.
+// `lightest` has the bits of weights, which are ordered as the weights because none is negative. A
+// thread may read an old weight, which is an upper bound too.
 __global__ void search_outside(
     u64 size, const double* coordinates, const u64* ids, const double* boxes, u64 num_ids,
     u64 axes, u64 depth, u64 norm, u64 convert, u64 is_single, const double* core,

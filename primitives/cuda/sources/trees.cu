@@ -2,15 +2,15 @@
 #include "common.cuh"
 
 template <class Index>
-__global__ void cut_mirrors(u64 size, const Index* target, Index* parent, u32* others) {
+__global__ void cut_mirrors(u64 size, const Index* target, Index* parent, u32* non_roots) {
     u64 i = thread_index();
-    bool is_other = false;
+    bool is_non_root = false;
     if (i < size) {
-        Index there = target[i], node = Index(i);
-        parent[i] = node < there && target[there] == node ? node : there;
-        is_other = parent[i] != node;
+        Index head = target[i], node = Index(i);
+        parent[i] = node < head && target[head] == node ? node : head;
+        is_non_root = parent[i] != node;
     }
-    write_bit(others, size, i, is_other);
+    write_bit(non_roots, size, i, is_non_root);
 }
 
 // Return the root of a node, and halve the path to it. Threads write only ancestors of a node, so
@@ -48,9 +48,9 @@ __global__ void number_roots(
 }
 
 // A round of joining pairs in order takes two launches. The host may start several rounds before it
-// reads a length, so the lengths of lists are on the device. The host knows that of the first one.
+// reads a length, so the lengths of lists are on the device, except for the first length.
 //
-// First, each set finds its first pair, and the first pairs of the round before are reset ...
+// First, each set finds its first pair, and the first pairs of the previous round are reset.
 template <class Index, class Position>
 __global__ void find_first(
     u64 size, u64 is_counted, const u64* length, const Index* u, const Index* v, const Position* position,
@@ -78,7 +78,7 @@ __global__ void find_first(
     lower(first + b, pair);
 }
 
-// ... Then first pairs join their sets. The smaller root becomes the parent of the larger.
+// Then the first pairs join their sets. The smaller root becomes the parent of the larger one.
 template <class Index, class Position>
 __global__ void join_first(
     u64, const u64* length, const Index* u, const Index* v, const Position* position,
