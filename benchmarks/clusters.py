@@ -49,8 +49,8 @@ PROGRAMS = {
 start = time.perf_counter()
 import mstflow
 files = sorted(folder.glob("named-*.parquet"))
-how = {"ends": ("record_l", "record_r"), "weight": "score", "memory": "4GB", "threads": threads}
-forest = mstflow.minimum_spanning_forest(files, maximum=True, progress=False, **how)
+options = {"ends": ("record_l", "record_r"), "weight": "score", "memory": "4GB", "threads": threads}
+forest = mstflow.minimum_spanning_forest(files, maximum=True, progress=False, **options)
 forest.clusters(at).save(folder / "clusters.parquet")
 done(start)
 """,

@@ -51,27 +51,27 @@ def write_files(folder: Path, m: int) -> None:
     parquet.write_table(table, folder / "dictionary.parquet")
 
 
-def rivals(path: Path) -> dict[str, Callable[[], Any]]:
+def readers_of(path: Path) -> dict[str, Callable[[], Any]]:
     """Return the readers of a file, by library."""
     from pyarrow import parquet
 
     from mstflow.graphs.open import read
 
-    found: dict[str, Callable[[], Any]] = {"mstflow": lambda: read(path)}
+    readers: dict[str, Callable[[], Any]] = {"mstflow": lambda: read(path)}
     if path.suffix == ".parquet":
-        found["pyarrow"] = lambda: parquet.read_table(path)
+        readers["pyarrow"] = lambda: parquet.read_table(path)
     elif path.suffix == ".mtx":
         from scipy.io import mmread
 
-        found["scipy"] = lambda: mmread(path)
+        readers["scipy"] = lambda: mmread(path)
     else:
         import pandas
 
         separator = next(each for each in (",", "\t", " ") if each in ROWS[path.name])
         skipped = int(path.name in HEADERS)
         options = {"sep": separator, "skiprows": skipped, "header": None}
-        found["pandas"] = lambda: pandas.read_csv(path, **options)
-    return found
+        readers["pandas"] = lambda: pandas.read_csv(path, **options)
+    return readers
 
 
 def measure(edges: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def measure(edges: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), edges)
         for path in sorted(Path(folder).iterdir()):
-            readers = rivals(path)
+            readers = readers_of(path)
             for count in threads:
                 pa.set_cpu_count(count)
                 seconds = seconds_in_turn(readers, rounds, count)

@@ -64,13 +64,13 @@ def folder_name() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that are measured or used."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            installed[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 @contextmanager

@@ -89,18 +89,18 @@ def arguments(size: int) -> dict[str, Call]:
         "join_levels": (u, v, [size // 4, size // 2, count], size),
         "range_max": (table, first, last),
     }
-    found: dict[str, Call] = {name: (given, {}) for name, given in calls.items()}
-    found["unite"] = ((node, node, target), {"by_rank": True})
-    found["unite, no ranks"] = ((node, node, target), {"by_rank": False})
-    found["arange"] = ((size,), {"dtype": "int32"})
-    found["full"] = ((size, 7), {"dtype": "int32"})
-    found["offsets"] = (node,), {"dtype": "int32"}
-    found["scan"] = (ids,), {"dtype": "int32"}
-    found["consecutive"] = ((0, size), {"dtype": "int32"})
-    found["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}
-    found["label_level"] = (top, level, 0), {"dtype": "int64"}
-    found["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
-    return found
+    arguments_of: dict[str, Call] = {name: (positional, {}) for name, positional in calls.items()}
+    arguments_of["unite"] = ((node, node, target), {"by_rank": True})
+    arguments_of["unite, no ranks"] = ((node, node, target), {"by_rank": False})
+    arguments_of["arange"] = ((size,), {"dtype": "int32"})
+    arguments_of["full"] = ((size, 7), {"dtype": "int32"})
+    arguments_of["offsets"] = (node,), {"dtype": "int32"}
+    arguments_of["scan"] = (ids,), {"dtype": "int32"}
+    arguments_of["consecutive"] = ((0, size), {"dtype": "int32"})
+    arguments_of["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}
+    arguments_of["label_level"] = (top, level, 0), {"dtype": "int64"}
+    arguments_of["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
+    return arguments_of
 
 
 def overridden() -> list[str]:

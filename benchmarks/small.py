@@ -50,21 +50,21 @@ def measure(edges: Sequence[int], many: Sequence[tuple[int, int]], rounds: int) 
         graphs = [_graph(count, seed) for seed in range(num_graphs)]
         solve_all = partial(mstflow.minimum_spanning_forests, graphs, backend="numba")
         solve_all()
-        found = times(_whole(solve_all) for _ in range(-(-rounds // 10)))
-        batches.append({"graphs": num_graphs, "edges": count, **found})
+        summary = times(_whole(solve_all) for _ in range(-(-rounds // 10)))
+        batches.append({"graphs": num_graphs, "edges": count, **summary})
     return {"rows": rows, "many": batches}
 
 
 def times(calls: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Summarise calls: the least and the median seconds of each part, and the first rounds."""
-    found = list(calls)
-    seconds = [call["seconds"] for call in found]
+    measured = list(calls)
+    seconds = [call["seconds"] for call in measured]
     summary = {
         name: {part: pick(each[part] for each in seconds) for part in seconds[0]}
         for name, pick in (("least", min), ("median", statistics.median))
     }
-    facts = {name: value for name, value in found[0].items() if name != "seconds"}
-    return {**facts, "rounds": len(found), **summary, "first": seconds[:KEPT]}
+    facts = {name: value for name, value in measured[0].items() if name != "seconds"}
+    return {**facts, "rounds": len(measured), **summary, "first": seconds[:KEPT]}
 
 
 def _graph(edges: int, seed: int) -> tuple[Any, Any, Any]:
@@ -87,9 +87,9 @@ def _by_part(solve: Callable[[], Any]) -> dict[str, Any]:
 
     def timed(*arguments: Any, **options: Any) -> Any:
         clock.append(time.perf_counter())
-        found = execute(*arguments, **options)
+        fields = execute(*arguments, **options)
         clock.append(time.perf_counter())
-        return found
+        return fields
 
     with mock.patch("mstflow.pipeline.planned_run.execute", timed):
         clock[0] = time.perf_counter()

@@ -362,11 +362,11 @@ def named(names: list[str], benchmarks: Mapping[str, Benchmark] = SUITE) -> dict
     """
     if not names:
         return {name: benchmark for name, benchmark in benchmarks.items() if benchmark.usual}
-    found: dict[str, Benchmark] = {}
+    chosen: dict[str, Benchmark] = {}
     for name in names:
-        chosen = [each for each in benchmarks if each == name or each.startswith(f"{name}-")]
-        if not chosen:
+        matching = [each for each in benchmarks if each == name or each.startswith(f"{name}-")]
+        if not matching:
             message = f"benchmark {name!r} is not known; choose from: {', '.join(benchmarks)}"
             raise OptionError(message)
-        found |= {each: benchmarks[each] for each in chosen}
-    return found
+        chosen |= {each: benchmarks[each] for each in matching}
+    return chosen

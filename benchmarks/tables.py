@@ -50,11 +50,11 @@ def origin(record: Mapping[str, Any]) -> str:
 
 def ratios(result: Result) -> Rows:
     """Yield times of the reference, and times of other codes divided by them."""
-    found = figures(result)
-    columns = _columns(found)
+    measured = figures(result)
+    columns = _columns(measured)
     times = [each for each in columns if each[0] == result["reference"]]
     others = [each for each in columns if each[0] != result["reference"]]
-    unit, factor = _unit(row for row in found if row.code == result["reference"])
+    unit, factor = _unit(row for row in measured if row.code == result["reference"])
     yield (
         "graph",
         "edges",
@@ -62,7 +62,7 @@ def ratios(result: Result) -> Rows:
         *(_column(*each, columns) for each in others),
     )
     for name, facts in result["graphs"].items():
-        row_of = {(row.code, row.threads): row for row in found if row.graph == name}
+        row_of = {(row.code, row.threads): row for row in measured if row.graph == name}
         yield (
             cells.graph(name),
             f"{facts['edges']:,}",
@@ -73,10 +73,10 @@ def ratios(result: Result) -> Rows:
 
 def codes(result: Result, names: Sequence[str] = (), with_memory: bool = False) -> Rows:
     """Yield the times of all codes on named graphs, and the bytes that they take for each edge."""
-    found = figures(result)
-    columns = _columns(found)
-    unit, factor = _unit(found)
-    with_peak = list(dict.fromkeys(row.code for row in found if row.peak)) if with_memory else []
+    measured = figures(result)
+    columns = _columns(measured)
+    unit, factor = _unit(measured)
+    with_peak = list(dict.fromkeys(row.code for row in measured if row.peak)) if with_memory else []
     yield (
         "graph",
         "description",
@@ -86,7 +86,7 @@ def codes(result: Result, names: Sequence[str] = (), with_memory: bool = False) 
     )
     for name in [each for each in result["graphs"] if not names or each in names]:
         edges = result["graphs"][name]["edges"]
-        row_of = {(row.code, row.threads): row for row in found if row.graph == name}
+        row_of = {(row.code, row.threads): row for row in measured if row.graph == name}
         yield (
             name,
             GRAPHS[name][0] if name in GRAPHS else "",
@@ -98,30 +98,30 @@ def codes(result: Result, names: Sequence[str] = (), with_memory: bool = False) 
 
 def by_code(result: Result) -> Rows:
     """Yield a row for each code on the only graph: times, and bytes for each edge."""
-    found = figures(result)
+    measured = figures(result)
     (facts,) = result["graphs"].values()
-    unit, factor = _unit(found)
-    threads = sorted({row.threads for row in found})
+    unit, factor = _unit(measured)
+    threads = sorted({row.threads for row in measured})
     yield "algorithm", *(f"{cells.threads(count)}, {unit}" for count in threads), "bytes per edge"
-    for code in dict.fromkeys(row.code for row in found):
-        row_of = {row.threads: row for row in found if row.code == code}
+    for code in dict.fromkeys(row.code for row in measured):
+        row_of = {row.threads: row for row in measured if row.code == code}
         times = (_time(row_of.get(count), factor) for count in threads)
         yield cells.code(code), *times, _bytes(row_of.values(), facts["edges"])
 
 
 def on_disk(result: Result) -> Rows:
     """Yield a row for each strategy on the only graph: times, rates, memory of all processes."""
-    found = figures(result)
+    measured = figures(result)
     (facts,) = result["graphs"].values()
-    threads = sorted({row.threads for row in found})
+    threads = sorted({row.threads for row in measured})
     yield (
         "strategy",
         *(f"{cells.threads(count)}, s" for count in threads),
         *(f"{cells.threads(count)}, M edges/s" for count in threads),
         *(f"{cells.threads(count)}, peak MB" for count in threads),
     )
-    for code in dict.fromkeys(row.code for row in found):
-        row_of = {row.threads: row for row in found if row.code == code}
+    for code in dict.fromkeys(row.code for row in measured):
+        row_of = {row.threads: row for row in measured if row.code == code}
         rows = [row_of.get(count) for count in threads]
         rates = (
             f"{facts['edges'] / row.seconds / 1e6:.0f}" if row and row.seconds else "-"
@@ -304,9 +304,9 @@ def starts(result: Result) -> Rows:
         "kernels, first solve, ms",
         "kernels, second solve, ms",
     )
-    found = dict(_medians(result, ("edges", "backend")))
-    for edges in dict.fromkeys(edges for edges, _ in found):
-        numpy, numba = found[edges, "numpy"], found[edges, "numba"]
+    medians = dict(_medians(result, ("edges", "backend")))
+    for edges in dict.fromkeys(edges for edges, _ in medians):
+        numpy, numba = medians[edges, "numpy"], medians[edges, "numba"]
         shown = numba["import"], numpy["first"], numba["first"], numba["second"]
         yield f"{edges:,}", *(f"{seconds * 1e3:,.0f}" for seconds in shown)
 
@@ -357,8 +357,8 @@ def gpu_calls(result: Result) -> Rows:
         )
 
 
-def _columns(found: Iterable[Figures]) -> list[tuple[str, int]]:
-    return list(dict.fromkeys((row.code, row.threads) for row in found))
+def _columns(rows: Iterable[Figures]) -> list[tuple[str, int]]:
+    return list(dict.fromkeys((row.code, row.threads) for row in rows))
 
 
 def _column(code: str, threads: int, columns: Iterable[tuple[str, int]]) -> str:
@@ -367,9 +367,9 @@ def _column(code: str, threads: int, columns: Iterable[tuple[str, int]]) -> str:
     return f"{cells.code(code)}, {cells.threads(threads)}" if several else cells.code(code)
 
 
-def _unit(found: Iterable[Figures]) -> tuple[str, float]:
+def _unit(rows: Iterable[Figures]) -> tuple[str, float]:
     """Return the unit of times, and the number of units in a second."""
-    least = min((row.seconds for row in found if row.seconds is not None), default=1.0)
+    least = min((row.seconds for row in rows if row.seconds is not None), default=1.0)
     return ("ms", 1e3) if least < 0.1 else ("s", 1)
 
 

@@ -299,7 +299,7 @@ def test_primitives():
 def test_files(tmp_path):
     files.write_files(tmp_path, 50)
     for path in tmp_path.glob("*.*"):
-        assert files.rivals(path)["mstflow"]().num_edges == 50
+        assert files.readers_of(path)["mstflow"]().num_edges == 50
 
 
 def test_helpers():

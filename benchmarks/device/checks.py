@@ -34,8 +34,8 @@ def rows(
         assert process.stdout
         for line in process.stdout:
             print(line, end="", flush=True)
-            if found := _OUTCOME.search(line):
-                test, outcome = filter(None, found.groups() if found[1] else found.groups()[::-1])
+            if match := _OUTCOME.search(line):
+                test, outcome = filter(None, match.groups() if match[1] else match.groups()[::-1])
                 yield {"test": test, "outcome": outcome}
             elif _FAULT.match(line):
                 yield {"fault": line.strip()}

@@ -93,7 +93,7 @@ def _compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> dict[str
     try:
         from_host = solve(graph[:3], backend="cupy", algorithm=algorithm, **options)
         on_device = solve(gpu.columns(graph), algorithm=algorithm, **options)
-        is_equal = all(np.array_equal(expected, found) for found in (from_host, on_device))
+        is_equal = all(np.array_equal(expected, edge_ids) for edge_ids in (from_host, on_device))
         return {**row, "is_equal": is_equal}
     except Exception as error:  # of any library
         message = traceback.format_exception_only(error)[-1].strip()

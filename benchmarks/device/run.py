@@ -49,7 +49,7 @@ def measure(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ROWS).write_text("")
     end = time.monotonic() + seconds
-    found: dict[str, Any] = {}
+    finished: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as library, (folder / LOG).open("w") as log:
         environment = dict(os.environ)
         if interprets_gpu:
@@ -60,7 +60,7 @@ def measure(
                 if names and step.name not in names:
                     continue
                 if not step.is_concurrent:
-                    found |= {run.name: run.finish() for run in running}
+                    finished |= {run.name: run.finish() for run in running}
                     running.clear()
                 limit = min(step.share * seconds, end - time.monotonic())
                 options = {**step.options, **(step.tiny if is_tiny else {})}
@@ -68,11 +68,11 @@ def measure(
                 run = _Run(step, options, limit, folder / ROWS, log, environment)
                 running.append(run)
                 if not step.is_concurrent:
-                    found[step.name] = run.finish()
+                    finished[step.name] = run.finish()
                     running.clear()
-                    yield found
+                    yield finished
             if running:
-                yield found | {run.name: run.finish() for run in running}
+                yield finished | {run.name: run.finish() for run in running}
         finally:  # also on an interrupt
             for run in running:
                 run.kill()

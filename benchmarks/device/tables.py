@@ -19,8 +19,8 @@ SHOWN = 0.03
 
 def facts(result: Result) -> Rows:
     """Yield facts of the device and the outcome of all checks."""
-    found = {name: fact for row in _rows(result, "facts") for name, fact in row.items()}
-    cuda, bus = found["cuda"], found["gpu"]["bus_bytes_per_second"]
+    merged = {name: fact for row in _rows(result, "facts") for name, fact in row.items()}
+    cuda, bus = merged["cuda"], merged["gpu"]["bus_bytes_per_second"]
     (gpu, *_) = cuda["devices"]
     first = next(row for row in _rows(result, "facts") if row.get("solve") == "first")
     forests = Counter(row["is_equal"] for row in _rows(result, "equality"))

@@ -32,12 +32,12 @@ def solves(
             for count in threads:
                 options = {"algorithm": algorithm, "backend": "numba", "threads": count}
                 with pinned(count):
-                    found = repeated(solver(graph[:3], graph.n, **options), seconds)
-                yield {"graph": name, **options, "seconds": found}
+                    timed = repeated(solver(graph[:3], graph.n, **options), seconds)
+                yield {"graph": name, **options, "seconds": timed}
         for name in disk if algorithm == ALGORITHMS[0] else ():
             folder = graph_list.ensure(name)
             for count in threads:
                 options = {"strategy": "two-scan", "partitions": 1, "threads": count}
                 with pinned(count):
-                    found = repeated(solver(folder, None, **options), seconds)
-                yield {"graph": f"{name}, on disk", **options, "seconds": found}
+                    timed = repeated(solver(folder, None, **options), seconds)
+                yield {"graph": f"{name}, on disk", **options, "seconds": timed}

@@ -38,7 +38,7 @@ class Figures:
 
 def figures(result: Result) -> list[Figures]:
     """Return the figures of each graph, code and number of threads, in the order of the runs."""
-    found = []
+    rows = []
     keys = dict.fromkeys((run["graph"], run["code"], run["threads"]) for run in result["runs"])
     for graph, code, threads in keys:
         of_graph = [run for run in result["runs"] if run["graph"] == graph]
@@ -51,7 +51,7 @@ def figures(result: Result) -> list[Figures]:
         errors = [run["error"] for run in runs if "error" in run]
         expected = _expected(of_graph, result["reference"])
         differences = [text for run in runs for text in _differences(run, expected)]
-        found.append(
+        rows.append(
             Figures(
                 graph,
                 code,
@@ -63,7 +63,7 @@ def figures(result: Result) -> list[Figures]:
                 problems=tuple(dict.fromkeys([*errors, *differences])),
             )
         )
-    return found
+    return rows
 
 
 def _by_round(runs: list[Run]) -> dict[int, float]:
