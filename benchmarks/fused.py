@@ -38,7 +38,7 @@ def measure(graphs: Sequence[str], threads: Sequence[int], rounds: int) -> dict[
     """
     rows = []
     for name in graphs:
-        graph = graph_list.load(graph_list.ensure(name))
+        graph = graph_list.load_named(name)
         for primitive, algorithm in CALLED_BY.items():
             for count in threads:
                 seconds = _turns(graph, primitive, algorithm, count, rounds)

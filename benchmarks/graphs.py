@@ -50,10 +50,10 @@ class Graph(NamedTuple):
     n: int
 
 
-def ensure(name: str, cache: Path | None = None) -> Path:
+def ensure(name: str) -> Path:
     """Return the folder `u.npy v.npy w.npy n.txt` of a graph; create it if it is missing.
 
-    Graphs are stored in `cache`, by default a folder for temporary files.
+    Graphs are stored in the folder for temporary files.
 
     Raises
     ------
@@ -62,13 +62,13 @@ def ensure(name: str, cache: Path | None = None) -> Path:
     """
     _, spec = GRAPHS.get(name, ("", name))
     path = ROOT / spec  # an absolute path stays as it is
-    cache = cache or Path(tempfile.gettempdir()) / "mstflow-benchmarks"
+    cache = Path(tempfile.gettempdir(), "mstflow-benchmarks")
     folder = cache / (path.name if path.is_file() else spec.replace(":", "-"))
     if not folder.is_dir():
         from mstflow.graphs.write import replacing
 
         if spec.startswith("simple:"):
-            graph = _simple(load(ensure(spec.removeprefix("simple:"), cache)))
+            graph = _simple(load_named(spec.removeprefix("simple:")))
         else:
             graph = _read(path) if path.is_file() else _generate(spec)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -89,6 +89,11 @@ def load(folder: Path, mapped: bool = False) -> Graph:
     mode: Literal["r"] | None = "r" if mapped else None
     u, v, w = (np.load(folder / f"{column}.npy", mmap_mode=mode) for column in "uvw")
     return Graph(u, v, w, int((folder / "n.txt").read_text()))
+
+
+def load_named(name: str) -> Graph:
+    """Load the columns of a graph by its name; generate it if it is missing."""
+    return load(ensure(name))
 
 
 def describe(folder: Path) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def measure(
 
     rows, random = [], np.random.default_rng(0)
     for name in graphs:
-        graph = graph_list.load(graph_list.ensure(name))
+        graph = graph_list.load_named(name)
         edges = mstflow.EdgeList(graph.u, graph.v, graph.w, num_vertices=graph.n)
         start, end = random.integers(0, graph.n, (2, pairs))
         added = *random.integers(0, graph.n, (2, batch)), random.choice(graph.w, batch)

@@ -55,18 +55,18 @@ def rows(
     """
     gpu = Gpu()
     for name in graphs:
-        graph = graph_list.load(graph_list.ensure(name))
+        graph = graph_list.load_named(name)
         for algorithm in ALGORITHMS:
             yield {"graph": name, **_compare(gpu, graph, algorithm)}
     for name in files:
-        yield {"graph": name, **_compare(gpu, graph_list.load(graph_list.ensure(name)), "auto")}
+        yield {"graph": name, **_compare(gpu, graph_list.load_named(name), "auto")}
     for name in streamed:
-        graph = graph_list.load(graph_list.ensure(name))
+        graph = graph_list.load_named(name)
         mixed = graph._replace(u=graph.u.astype(np.int64))
         for options in STRATEGIES:
             yield {"graph": name, **options, **_compare(gpu, mixed, "auto", **options)}
     for name in graphs:
-        graph = graph_list.load(graph_list.ensure(name))
+        graph = graph_list.load_named(name)
         for dtype in weights:
             for ids in (np.int32, np.int64):
                 weight = _tied_weights(len(graph.u), dtype)

@@ -26,7 +26,7 @@ def solves(
     """
     for algorithm in ALGORITHMS:
         for name in graphs:
-            graph = graph_list.load(graph_list.ensure(name))
+            graph = graph_list.load_named(name)
             if algorithm != ALGORITHMS[0] and len(graph.u) > MOST_EDGES:
                 continue
             for count in threads:

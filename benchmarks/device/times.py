@@ -27,7 +27,7 @@ def solves(
     """Yield the times of each code on each graph; each code takes about `seconds` at most."""
     gpu = Gpu()
     for name in graphs:
-        graph = graph_list.load(graph_list.ensure(name))
+        graph = graph_list.load_named(name)
         facts = {"graph": name, "vertices": graph.n, "edges": len(graph.u)}
         before = gpu.free()
         columns = gpu.columns(graph)
@@ -58,7 +58,7 @@ def limits(
     """Yield times by number of edges, and by the parameter `small` of `filter-kruskal`."""
     gpu = Gpu()
     for size in sizes:
-        graph = graph_list.load(graph_list.ensure(f"random:n={size // 4},m={size}"))
+        graph = graph_list.load_named(f"random:n={size // 4},m={size}")
         columns = gpu.columns(graph)
         row: dict[str, Any] = {"edges": size}
         row["on_device"] = repeated(solver(columns, graph.n), seconds, gpu.finish)
@@ -68,7 +68,7 @@ def limits(
             row[f"numba, T = {count}"] = repeated(solve, seconds)
         yield row
     for name in graphs:
-        graph = graph_list.load(graph_list.ensure(name))
+        graph = graph_list.load_named(name)
         columns = gpu.columns(graph)
         for limit in small:
             solve = solver(columns, graph.n, values={"small": limit})

@@ -16,7 +16,7 @@ from .. import graphs
 
 def measure(graph: str, partitions: Sequence[int]) -> dict[str, Any]:
     """Return `rounds`: by number of partitions, the excess of each round."""
-    loaded = graphs.load(graphs.ensure(graph))
+    loaded = graphs.load_named(graph)
     return {"rounds": {str(count): excess(loaded, count) for count in partitions}}
 
 
