@@ -11,7 +11,7 @@ from .fields import Chosen, Count, Index, Levels, VertexIndex
 def remove_mirrored_edges(
     ops: ArrayModule, best_end: VertexIndex, best_id: VertexIndex
 ) -> tuple[VertexIndex, Chosen]:
-    """Make the other end of its lightest edge the successor of each vertex; break cycles of two.
+    """Return the successor of each vertex, the other end of its lightest edge; break cycles of two.
 
     Edges are strictly ordered, so all cycles have two vertices, which have chosen the same edge.
     The smaller of them becomes a root, which is its own successor. The edges of all other vertices

@@ -33,7 +33,7 @@ def find_neighbors_in_blocks(
 
 @stage(writes="core")
 def scale_core_distances(core: Weights, alpha: Number) -> Weights:
-    """Multiply the core distances, instead of dividing all distances by the same number."""
+    """Multiply the core distances by `alpha`, instead of dividing all distances by it."""
     return core * alpha
 
 
@@ -41,7 +41,7 @@ def scale_core_distances(core: Weights, alpha: Number) -> Weights:
 def weigh_candidates(
     ops: ArrayModule, distinct: Points, core: Weights, candidates: Neighbors, core_samples: Count
 ) -> Neighbors:
-    """Sort the candidates by mutual reachability distance, instead of distance."""
+    """Weigh the candidates by mutual reachability distance, and sort them again."""
     if core_samples == 1:
         return candidates
     distance, neighbor, reach, _ = candidates
@@ -187,7 +187,7 @@ def find_nearest_in_blocks(
 def comparing_pays(
     num_vertices: Count, num_chosen: Count, unsure: Index, distinct: Points
 ) -> Verdict:
-    """Return whether to compare all fragments with each other, or only one fragment is left.
+    """Return whether to end the rounds: a comparison of all fragments pays, or only one remains.
 
     A comparison needs few fragments. It takes less time than the next search if no fragment can
     choose and a quarter of the points are `unsure`.

@@ -17,7 +17,7 @@ from ..fields import Count, Edges, Index, VertexIndex
 def root_trees(
     ops: ArrayModule, whole_edges: Edges, own_edges: Any, num_vertices: Count
 ) -> tuple[VertexIndex, VertexIndex]:
-    """Return the parent of each vertex, and the edge to it as its rank in the forest.
+    """Return the parent of each vertex, and the position in the forest of the edge between them.
 
     `own_edges` has the positions of the forest's edges, in ascending order. The root of a tree is
     its smallest vertex. It is its own parent, and its edge is the number of edges of the forest.
