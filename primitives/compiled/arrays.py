@@ -17,10 +17,10 @@ from ...runtime.team import Each, Team, team
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_ranges
 from ..paths import BLOCK
-from ..runs import DIGIT, Runs, choose_buckets
 from . import elements, kruskal, pairs, shared_trees, sorting, trees
 from .base import ids_of, ranges_of
 from .points.blocks import BlockArrays
+from .runs import DIGIT, Runs, choose_buckets
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ from ...runtime.team import Each, divide, team
 from ..consecutive import Consecutive
 from ..numpy_arrays import UFUNCS, NumpyArrays
 from ..vocabulary import Reduction
-from . import elements, reduce, scan, scatter
+from . import elements, reduce, scatter
 
 Array = NDArray[Any]
 
@@ -91,17 +91,17 @@ class BaseArrays(NumpyArrays):
         return self._elementwise(np.maximum, left, right)
 
     def count(self, mask: Array, /) -> int:
-        return sum(self._team.share(scan.count_flags, len(mask), raw(mask)))
+        return sum(self._team.share(elements.count_flags, len(mask), raw(mask)))
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
         flags = raw(mask)
-        counts = self._team.share(scan.count_flags, len(flags), flags)
+        counts = self._team.share(elements.count_flags, len(flags), flags)
         places = [*itertools.accumulate(counts, initial=0)]
         selected = []
         for array in map(np.asarray, arrays):
             out = empty(places[-1], array.dtype)
             columns = Each(places), Each(counts), flags, raw(array), raw(out)
-            self._team.share(scan.compact, len(flags), *columns)
+            self._team.share(elements.compact, len(flags), *columns)
             selected.append(out)
         return tuple(selected)
 
@@ -119,9 +119,9 @@ class BaseArrays(NumpyArrays):
     def _scan(self, values: Array, out: Array, exclusive: bool) -> None:
         values = raw(values) if values.dtype.kind in "bu" else plain(values)
         is_shared = len(self._team.shares(len(values))) > 1
-        totals = self._team.share(scan.total, len(values), values) if is_shared else []
+        totals = self._team.share(elements.total, len(values), values) if is_shared else []
         before = [np.uint64(total % 2**64) for total in itertools.accumulate(totals, initial=0)]
-        self._team.share(scan.scan, len(values), Each(before), exclusive, values, out)
+        self._team.share(elements.scan, len(values), Each(before), exclusive, values, out)
 
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Reduction, initial: Any, /

@@ -18,8 +18,8 @@ import numpy as np
 
 from ...runtime.intrinsics import compare_and_swap, fetch, highest_bit, load, store
 from ...runtime.kernels import AHEAD, LINE, NONE, ONE, helper, kernel
-from ..runs import DIGIT
 from .elements import sum_before
+from .runs import DIGIT
 from .trees import find_root
 
 _DIGITS = 2**DIGIT

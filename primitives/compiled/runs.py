@@ -1,4 +1,4 @@
-"""Divide pairs by key into runs that fit in a cache; see `compiled.kruskal`."""
+"""Divide pairs by key into runs that fit in a cache; see `kruskal`."""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ class Runs(NamedTuple):
     bits: NDArray[Any]
     #: The keys if records lack some of their bits, otherwise empty.
     key: NDArray[Any]
-    #: The pairs, an array of shape (m, 2); see `compiled.kruskal`.
+    #: The pairs, an array of shape (m, 2); see `kruskal`.
     records: NDArray[Any]
     #: The links of the nodes if all threads join pairs, otherwise empty.
     links: NDArray[Any]
