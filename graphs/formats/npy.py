@@ -27,7 +27,6 @@ from ..source import EdgeSource
 from .edge_table import EdgeTable
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
-_WEIGHT_NAMES = ("w", "weight")
 #: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.
 ARRAY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, RuntimeError, TokenError, zlib.error)
 #: Bytes of a block, which is checked after it is read, while it is in the cache.
@@ -280,7 +279,7 @@ def graph_of(path: Place, columns: NamedColumns, num_vertices: int | None) -> Ed
 def _column_names(path: Place, found: Iterable[str]) -> list[str]:
     """Return the names of the columns of a graph. A saved forest is also a graph."""
     names = set(found)
-    weights = [name for name in _WEIGHT_NAMES if name in names]
+    weights = [name for name in ("w", "weight") if name in names]
     # Refuse other names: with misspelt weights, the graph would seem unweighted.
     others = names - {"edge_id", IDENTITY, "u", "v", *weights}
     if not {"u", "v"} <= names or others or len(weights) > 1:

@@ -243,21 +243,18 @@ def ssca2(
     return Generated(vertices, int(copy_starts[-1]), ends, **options)
 
 
-_FAMILIES = (
-    random,
-    rmat,
-    grid,
-    caveman,
-    connected_caveman,
-    circulant,
-    hypercube,
-    chain,
-    star,
-    complete,
-    ssca2,
-)
 FAMILIES: Mapping[str, Callable[..., Generated]] = {
-    family.__name__.replace("_", "-"): family for family in _FAMILIES
+    "random": random,
+    "rmat": rmat,
+    "grid": grid,
+    "caveman": caveman,
+    "connected-caveman": connected_caveman,
+    "circulant": circulant,
+    "hypercube": hypercube,
+    "chain": chain,
+    "star": star,
+    "complete": complete,
+    "ssca2": ssca2,
 }
 
 
