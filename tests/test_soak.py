@@ -42,7 +42,7 @@ def test_the_oracle_on_a_known_graph():
     assert oracle.solve(u, v, weight, 6, maximum=True).edge_ids == [1, 2, 5]
 
 
-#: The number of cases of each kind that take a second or two.
+#: The number of cases of each kind that take a few seconds.
 CASES = {
     "solve": 15,
     "cluster": 1,
@@ -50,7 +50,7 @@ CASES = {
     "resume": 1,
     "workers": 1,
     "changed": 2,
-    "malformed": 5,
+    "malformed": 150,
     "bomb": 1,
     "cache": 1,
 }
@@ -119,6 +119,7 @@ def test_a_failure_has_a_command_that_repeats_it(monkeypatch):
     [
         (0, "", True),
         (2, "error: u.npy: ends at edge 3\n", True),
+        (0, "warning: a.txt: vertex ids start at 1\n", True),
         (0, "Warning: overflow\n", False),
         (2, "Warning: overflow\nerror: u.npy: ends at edge 3\n", False),
         (1, "Traceback (most recent call last):\n", False),

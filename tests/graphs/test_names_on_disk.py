@@ -71,7 +71,7 @@ def random_pairs(names, dtype, count=300):
 KINDS = [[f"it's {i}, ü" for i in range(99)], [2**62 + 7 * i for i in range(99)], [-5, 3, 2**40]]
 
 
-@pytest.mark.parametrize(("dtype", "names"), zip(WEIGHT_DTYPES, itertools.cycle(KINDS)))
+@pytest.mark.parametrize(("dtype", "names"), [*zip(WEIGHT_DTYPES, itertools.cycle(KINDS))])
 def test_the_same_numbers_as_in_memory(dtype, names):
     table = random_pairs(names, dtype)
     parts = [table.slice(start, 64) for start in range(0, len(table), 64)]

@@ -105,11 +105,10 @@ class Command:
 
 
 def check_ending(code: int, message: str) -> None:
-    """Check that a command succeeded without a message, or returned 2 and printed one line."""
-    if code == 0 and not message:
-        return
-    is_refusal = code == 2 and message.startswith("error: ") and message.count("\n") == 1
-    if not is_refusal:
+    """Check that a command succeeded, or returned 2 and printed one error; warnings are allowed."""
+    lines = [line for line in message.splitlines() if not line.startswith("warning: ")]
+    is_refusal = code == 2 and len(lines) == 1 and lines[0].startswith("error: ")
+    if not is_refusal and (code or lines):
         ended = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         wrong = f"the command ended with {ended} and said {message[-600:]!r}"
         raise WrongError(wrong)

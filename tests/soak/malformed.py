@@ -40,7 +40,8 @@ for line in sys.stdin:
             os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         code = 1
         try:
-            code = main(arguments)
+            sys.argv[1:] = arguments
+            code = main()
         except SystemExit as error:
             code = error.code
         except BaseException:
