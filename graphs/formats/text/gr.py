@@ -63,9 +63,8 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int 
         file.fail(number, f"expected {wanted}, found {shown(b' '.join(fields))}")
     num_vertices, num_edges = (file.count(number, token) for token in fields[2:])
     tag, names = _LINES[fields[1]]
-    if tag == b"e":  # lines `n` have colours of vertices
-        return Row(_COMMENT + b"n", names, tag, 1, num_vertices), None
-    return Row(_COMMENT, names, tag, 1, num_vertices), num_edges
+    comments = _COMMENT + b"n" * (tag == b"e")  # lines `n` have colours of vertices
+    return Row(comments, names, tag, 1, num_vertices), None if tag == b"e" else num_edges
 
 
 FORMAT = Format(
