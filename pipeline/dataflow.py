@@ -104,7 +104,7 @@ class Dataflow:
             needed = needed_before(self.steps[position:], frozenset(self.result))
             if "columns" in needed and "edges" not in needed:
                 problem = "writes 'edges', but later stages read only 'columns'"
-                raise PipelineError(f"stage {step.name!r}: {problem}")
+                raise PipelineError(f"{step.title}: {problem}")
 
     @cached_property
     def moves_edges(self) -> bool:
@@ -165,8 +165,8 @@ def _fields_after(known: dict[str, FieldState], step: Step) -> dict[str, FieldSt
     written = [skipped[name] for name in verdict.writes]
     if len(written) != 1 or written[0].in_partitions or not _VERDICT.accepts(written[0].field):
         raise PipelineError(
-            f"stage {verdict.name!r}: it decides a {type(step).__name__}, so it must write one "
-            "verdict for all partitions"
+            f"{verdict.title}: it decides a {type(step).__name__}, so it must write one verdict "
+            "for all partitions"
         )
     for _ in range(2 if isinstance(step, Loop) else 1):
         entered = reduce(_fields_after, step.steps, entered)

@@ -109,7 +109,7 @@ def walk(
 
 def _as_bool(step: Compound, verdict: Any) -> bool:
     if not isinstance(verdict, bool):
-        raise PipelineError(f"stage {step.verdict.name!r}: gave verdict {verdict!r}, not a bool")
+        raise PipelineError(f"{step.verdict.title}: gave verdict {verdict!r}, not a bool")
     return verdict
 
 

@@ -85,6 +85,12 @@ def test_the_sample_does_not_depend_on_partitions(m, size, cuts):
     assert left == [each for each in whole if each % 3]
 
 
+def test_the_sample_follows_no_regular_order_of_the_edges():
+    ids = np.arange(2**14)
+    sample = sample_keys(OPS, Edges(ids, ids, ids.astype(np.uint32), ids), 2**14, 2**8)
+    assert len(np.unique(sample % 64)) > 48  # positions in blocks of 64 edges
+
+
 def test_few_ids_of_a_long_range_need_no_table_of_it():
     ids = np.array([0, 7, 2**61])
     sample = sample_keys(OPS, Edges(ids, ids, np.arange(3, dtype=np.uint32), ids), 3, 8)

@@ -74,7 +74,7 @@ FAULTS = [
     Fault(
         "the sample has the first id of each block",
         "stages/filter.py", "(block << bits) + (mixed >> (63 - bits))", "block << bits",
-        "tests/stages/test_filter.py", "loops",
+        "tests/stages/test_filter.py", "regular",
     ),
     Fault(
         "few light edges are chosen of many",
