@@ -103,7 +103,7 @@ def resolve_backend(backend: str, num_edges: int, *, on_device: bool = False) ->
 
 
 @functools.cache
-def _solved() -> list[int]:
+def _edges_solved() -> list[int]:
     """Return the numbers of edges of the graphs that this process solved without kernels."""
     return []
 
@@ -115,8 +115,8 @@ def _kernels_pay(num_edges: int) -> bool:
     """
     if f"{__name__}.compiled.arrays" in sys.modules:
         return num_edges >= sizes().kernels_used_from
-    _solved().append(num_edges + sizes().calls)
-    return loading_pays(sum(_solved()), _are_cached)
+    _edges_solved().append(num_edges + sizes().calls)
+    return loading_pays(sum(_edges_solved()), _are_cached)
 
 
 def loading_pays(edges_so_far: int, are_cached: Callable[[], bool]) -> bool:
