@@ -79,8 +79,8 @@ def _is_installed(library: str) -> bool:
 def resolve_backend(backend: str, num_edges: int, *, on_device: bool = False) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    For "auto", see `loading_pays`. It never chooses a GPU for arrays in host memory; `gpu_pays`
-    does. Arrays on a GPU need the backend "cupy".
+    For arrays in host memory, "auto" is "numpy" or "numba"; see `loading_pays`. Callers first use
+    `gpu_pays` to decide on a GPU. Arrays on a GPU need "cupy".
     """
     if on_device:
         if backend not in ("auto", "cupy"):
