@@ -79,8 +79,8 @@ def _is_installed(library: str) -> bool:
 def resolve_backend(backend: str, num_edges: int, *, on_device: bool = False) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
 
-    For "auto", see `loading_pays`. It never chooses a GPU for arrays in host memory; `gpu_pays`
-    does. Arrays on a GPU need the backend "cupy".
+    For arrays in host memory, "auto" is "numpy" or "numba"; see `loading_pays`. Callers first use
+    `gpu_pays` to decide on a GPU. Arrays on a GPU need "cupy".
     """
     if on_device:
         if backend not in ("auto", "cupy"):
@@ -103,7 +103,7 @@ def resolve_backend(backend: str, num_edges: int, *, on_device: bool = False) ->
 
 
 @functools.cache
-def _solved() -> list[int]:
+def _edges_solved() -> list[int]:
     """Return the numbers of edges of the graphs that this process solved without kernels."""
     return []
 
@@ -115,8 +115,8 @@ def _kernels_pay(num_edges: int) -> bool:
     """
     if f"{__name__}.compiled.arrays" in sys.modules:
         return num_edges >= sizes().kernels_used_from
-    _solved().append(num_edges + sizes().calls)
-    return loading_pays(sum(_solved()), _are_cached)
+    _edges_solved().append(num_edges + sizes().calls)
+    return loading_pays(sum(_edges_solved()), _are_cached)
 
 
 def loading_pays(edges_so_far: int, are_cached: Callable[[], bool]) -> bool:

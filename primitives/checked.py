@@ -69,7 +69,8 @@ def _same_length(**arrays: Any) -> str:
     return _unless(len(set(lengths.values())) == 1, f"lengths differ: {lengths}")
 
 
-def _numbered(word: str, arrays: tuple[Any, ...]) -> dict[str, Any]:
+def _named(word: str, arrays: tuple[Any, ...]) -> dict[str, Any]:
+    """Return arrays by names such as "column 0"."""
     return {f"{word} {position}": array for position, array in enumerate(arrays)}
 
 
@@ -132,19 +133,19 @@ def _scatter_argmin(indices: Any, values: Any, size: int) -> str:
 
 @_check("compact_pairs")
 def _compact_pairs(u: Any, v: Any, key: Any, limit: int, dtype: Any, *columns: Any) -> str:
-    return _same_length(u=u, v=v, key=key, **_numbered("column", columns))
+    return _same_length(u=u, v=v, key=key, **_named("column", columns))
 
 
 @_check("relabel_pairs")
 def _relabel_pairs(label: Any, u: Any, v: Any, *columns: Any) -> str:
     problem = _places("u", u, len(label)) or _places("v", v, len(label))
-    return problem or _same_length(u=u, v=v, **_numbered("column", columns))
+    return problem or _same_length(u=u, v=v, **_named("column", columns))
 
 
 @_check("deal")
 def _deal(index: Any, size: int, *columns: Any) -> str:
     problem = _places("index", index, size)
-    return problem or _same_length(index=index, **_numbered("column", columns))
+    return problem or _same_length(index=index, **_named("column", columns))
 
 
 @_check("multiprefix")
@@ -159,7 +160,7 @@ def _multiprefix(index: Any, values: Any, start: Any) -> str:
 def _segmented_compact(mask: Any, offsets: Any, start: Any, *arrays: Any) -> str:
     problem = _dtype("mask", mask, "b", "flags") or _ascending(offsets, len(mask))
     problem = problem or _same_length(segments=offsets[1:], start=start)
-    problem = problem or _same_length(mask=mask, **_numbered("array", arrays))
+    problem = problem or _same_length(mask=mask, **_named("array", arrays))
     return problem or (_places("start", start, len(mask) + 1) if bool(mask.any()) else "")
 
 
@@ -215,7 +216,7 @@ def _gather(values: Any, index: Any, fill: Any = None) -> str:
 @_check("compact")
 def _compact(mask: Any, *arrays: Any) -> str:
     problem = _dtype("mask", mask, "b", "flags")
-    return problem or _same_length(mask=mask, **_numbered("array", arrays))
+    return problem or _same_length(mask=mask, **_named("array", arrays))
 
 
 @_check("order_key")

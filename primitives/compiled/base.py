@@ -206,7 +206,7 @@ class BaseArrays(NumpyArrays):
         return offsets, *dealt
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
-        """Use one thread: several threads would need a second pass, which takes as long again."""
+        """Use one thread: several threads would need a second pass, which doubles the work."""
         out, next_place = empty(len(index), start.dtype), start.copy()
         columns = raw(index), raw(values), raw(next_place), raw(out)
         scatter.multiprefix(0, len(index), *columns)

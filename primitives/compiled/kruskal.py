@@ -246,7 +246,7 @@ def join_runs(states, ends, bits, key, records, buffer, failed, progress, parent
     has one more place than joining pairs.
     """
     count, inside, start, ahead = _ZERO, _ZERO, 0, 0
-    is_late = np.bool_(False)  # Numba would compile a version for the literal
+    is_late = np.bool_(False)  # for a literal, Numba would compile another version of `sort_next`
     for run in range(len(ends)):
         if count + ONE == len(joining):
             store(states, run, _TAKEN)

@@ -32,7 +32,7 @@ def find(words, node):
 
 
 @helper
-def update(words, node, rank, parent, new_rank):
+def update_root(words, node, rank, parent, new_rank):
     """Replace the parent and rank of a node if it is still a root of rank `rank`."""
     return compare_and_swap(words, node, rank << RANK | node, new_rank << RANK | parent)
 
@@ -51,9 +51,9 @@ def union(words, u, v, by_rank):
         rank_u, rank_v = load(words, u) >> RANK, load(words, v) >> RANK
         if (rank_u, u) > (rank_v, v):
             u, rank_u, v, rank_v = v, rank_v, u, rank_u
-        if update(words, u, rank_u, v, rank_u):
+        if update_root(words, u, rank_u, v, rank_u):
             if by_rank and rank_u == rank_v:
-                update(words, v, rank_v, v, rank_v + ONE)
+                update_root(words, v, rank_v, v, rank_v + ONE)
             return True
 
 

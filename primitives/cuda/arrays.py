@@ -88,7 +88,7 @@ class CudaArrays(PointArrays, ArrayModule):
         return self._xp.arange(size, dtype=dtype)
 
     def full(self, size: int, value: Any, /, dtype: DType) -> Array:
-        word = _bits(value, dtype)
+        word = _word_of(value, dtype)
         return self._xp.full(size, word, word.dtype).view(dtype)
 
     def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
@@ -141,7 +141,7 @@ class CudaArrays(PointArrays, ArrayModule):
         if getattr(values, "ndim", 0):
             out[index] = values
         else:
-            word = _bits(values, dtype)
+            word = _word_of(values, dtype)
             out.view(word.dtype)[index] = word
         return out
 
@@ -403,7 +403,7 @@ def _instance(name: str, *sizes: int) -> tuple[str, str]:
     return FILE_OF[kernel], kernel
 
 
-def _bits(value: Any, dtype: DType) -> Any:
+def _word_of(value: Any, dtype: DType) -> Any:
     """Return the bits of a value as an unsigned integer.
 
     CuPy fills arrays with zeros by a memset, so it would write 0.0 instead of -0.0.

@@ -234,7 +234,7 @@ def _edge_id(ids, num_ids, i, j):
 
 @helper
 def _take_queries(space, coordinates, fragment, active, rest, places, queries):
-    """Move those active points to the queries that are in the fragment of the first one.
+    """Move the active points that share a fragment with the first one to the queries.
 
     Return the number of queries, and that of the remaining active points.
     """

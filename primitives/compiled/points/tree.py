@@ -56,7 +56,7 @@ def _select(rows, ids, start, stop, place, axis, axes):
 
 @helper
 def _widest_axis(rows, start, stop, axes):
-    widest, found = -1.0, 0
+    widest, widest_axis = -1.0, 0
     for axis in range(axes):
         low = high = rows[start * axes + axis]
         for i in range(start, stop):
@@ -64,8 +64,8 @@ def _widest_axis(rows, start, stop, axes):
             low = x if x < low else low
             high = x if x > high else high
         if high - low > widest:
-            widest, found = high - low, axis
-    return found
+            widest, widest_axis = high - low, axis
+    return widest_axis
 
 
 @kernel
