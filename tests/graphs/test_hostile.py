@@ -1,4 +1,4 @@
-"""Files that state or expand to a huge size lead to one line of error, and use little memory."""
+"""Decompression bombs and damaged files lead to one line of error, and use little memory."""
 
 from __future__ import annotations
 
@@ -281,7 +281,6 @@ def test_pairs_are_read_in_blocks(tmp_path):
 # Vertex ids that need more memory than there is.
 
 LARGE = 2**33
-U, V, W = np.random.default_rng(0).integers(0, 40, (3, 60))
 
 
 def with_a_large_id(folder):
@@ -361,6 +360,86 @@ def test_a_large_vertex_id_of_little_memory():
     source.check_vertices(available=10**6)
     forest = mstflow.minimum_spanning_forest(columns, num_vertices=200_001)
     assert forest.edge_ids.tolist() == [0, 1]
+
+
+# Damaged files.
+
+U, V, W = np.random.default_rng(0).integers(0, 40, (3, 60))
+
+
+def written(folder):
+    """Write a graph in each format that is read, and return the files."""
+    graph = {"u": U, "v": V, "weight": W}
+    for name in ("a.gr", "a.mtx", "a.npz", "a.csv", "a.parquet"):
+        mstflow.graphs.write.write_columns(folder / name, graph, num_vertices=40)
+    mstflow.graphs.write.write_columns(folder / "folder", graph, num_vertices=40)
+    (folder / "a.txt").write_text("".join(f"{u} {v} {w}\n" for u, v, w in zip(U, V, W)))  # noqa: B905
+    neighbours = [np.append(V[vertex == U], U[vertex == V]) + 1 for vertex in range(40)]
+    lines = [" ".join(map(str, each)) for each in neighbours]
+    (folder / "a.graph").write_text("\n".join(["40 60", *lines]) + "\n")
+    (np.stack([U, V], axis=1) + 1).astype("<i4").tofile(folder / "a.bin")
+    feather.write_feather(pa.table(graph), folder / "a.feather", compression="zstd")
+    feather.write_feather(pa.table(graph), folder / "b.feather", compression="uncompressed")
+    pixels = Image.fromarray(W.reshape(6, 10).astype(np.uint8))
+    for suffix in ("png", "pgm", "tif"):
+        pixels.save(folder / f"a.{suffix}")
+    for compression, compress in COMPRESS.items():
+        (folder / f"a.gr{compression}").write_bytes(compress((folder / "a.gr").read_bytes()))
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def damaged(data, rng):
+    """Damage a file: cut, flip, swap, enlarge numbers, or use another encoding."""
+    kind = rng.integers(7)
+    place = int(rng.integers(len(data)))
+    if kind == 0:
+        return data[:place]
+    if kind == 1:
+        flipped = bytearray(data)
+        for at in rng.integers(0, len(data), int(rng.integers(1, 9))):
+            flipped[at] ^= 1 << int(rng.integers(8))
+        return bytes(flipped)
+    if kind == 2:
+        other = int(rng.integers(len(data)))
+        low, high = sorted((place, other))
+        return data[:low] + data[high:] + data[low:high]
+    if kind == 3:
+        digits = str(rng.choice([10**9, 10**15, 2**63, 10**40])).encode()
+        return data[:place] + digits + data[place + 1 :]
+    if kind == 4:
+        return data.decode("latin-1").encode(str(rng.choice(["utf-16", "utf-32", "utf-7"])))
+    if kind == 5:
+        fields = data.split(b" ")
+        rng.shuffle(fields)
+        return b" ".join(fields)
+    return data[:place] + rng.bytes(int(rng.integers(1, 40))) + data[place:]
+
+
+def test_damaged_files(tmp_path):
+    commands, rng = [], np.random.default_rng(20261123)
+    (tmp_path / "whole").mkdir()
+    files = written(tmp_path / "whole")
+    for number in range(520):
+        file = files[number % len(files)]
+        folder = tmp_path / str(number)
+        inside = file.parent.name == "folder"
+        folder.mkdir()
+        if inside:
+            for other in file.parent.iterdir():
+                (folder / other.name).write_bytes(other.read_bytes())
+        (folder / file.name).write_bytes(damaged(file.read_bytes(), rng))
+        graph = folder if inside else folder / file.name
+        commands.append(("solve", graph, "--memory", "450MB"))  # ids may have become large
+    outcomes, peak = run(commands)
+    refused = 0
+    for command, (code, error) in zip(commands, outcomes, strict=True):
+        if code == 0:  # damage that leaves a graph
+            assert error == ""
+        else:
+            check_refused(command[1], code, error)
+            refused += 1
+    assert refused > 300
+    assert peak < 450e6
 
 
 def test_warnings_of_libraries_are_not_shown(tmp_path, capsys):
