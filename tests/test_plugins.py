@@ -121,7 +121,13 @@ def blocks(path):
 def whole(path):
     return EdgeList([0, 1], [1, 2], [3, 4])
 
+def mixed(path):
+    u, v, weight = block(0)
+    yield Header()
+    yield from [(u, v, None), (u, v, weight)]
+
 pieces = Format("pieces", (".pieces",), blocks=blocks)
+mixed = Format("mixed", (".mixed",), blocks=mixed)
 sized = Format("sized", (".sized",), whole, size=lambda path: 10**9)
 """
 
@@ -129,7 +135,7 @@ sized = Format("sized", (".sized",), whole, size=lambda path: 10**9)
 @pytest.fixture
 def readers(site):
     (site / "some_readers.py").write_text(READERS)
-    names = {name: f"some_readers:{name}" for name in ("pieces", "sized", "whole")}
+    names = {name: f"some_readers:{name}" for name in ("pieces", "mixed", "sized", "whole")}
     register(site, "readers", "1", {"mstflow.readers": names})
     return site
 
@@ -141,6 +147,14 @@ def test_reader_that_is_a_function(readers):
     forest = mstflow.minimum_spanning_forest(path)
     with pytest.raises(OptionError, match=r"cannot write '\.whole'"):
         forest.save(readers / "out.whole")
+
+
+def test_blocks_with_and_without_weights_are_an_error(readers):
+    path = readers / "graph.mixed"
+    path.touch()
+    for options in ({}, {"strategy": "fold"}):
+        with pytest.raises(FileFormatError, match=r"graph\.mixed: some blocks have weights"):
+            mstflow.minimum_spanning_forest(path, **options)
 
 
 def test_reader_in_blocks_keeps_to_a_bound(readers):

@@ -19,7 +19,7 @@ from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
 from .unsupported import UNSUPPORTED
 
-#: All formats, in the order in which a file's content is tried.
+#: All formats. The content of a file is tried in this order, after the formats of `UNSUPPORTED`.
 FORMATS = (
     gr.FORMAT,
     txt.FORMAT,

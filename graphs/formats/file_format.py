@@ -56,7 +56,8 @@ class Format:
     #: Takes a line and returns whether a file of this format may begin with it. Called with leading
     #: comments (`#`, `%`) and with the first other line.
     begins: Callable[[bytes], bool] | None = None
-    #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks.
+    #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks of
+    #: the columns u, v and weight. All weights are None if edges have no weights.
     blocks: Callable[..., Iterator[Any]] | None = None
     #: For vertices with names: takes a path, a function from the names of all columns to
     #: `ColumnNames`, and the columns that the names of folders state (`Keys`). Yields the chosen

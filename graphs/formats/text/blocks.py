@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import GraphError
+from ....errors import FileFormatError, GraphError
 from ....progress import set_listener
 from ...edge_list import Columns, EdgeList, join_weights
 from ...file_checks import FileState, file_errors, unchanged
@@ -46,7 +47,7 @@ def join_blocks(path: Place, blocks: Blocks) -> EdgeList:
     """Concatenate the blocks of a text file into one graph."""
     header = _header(path, blocks)
     no_edges: Columns = np.empty(0, np.int64), np.empty(0, np.int64), None
-    us, vs, weights = map(list, zip(*(list(blocks) or [no_edges]), strict=True))
+    us, vs, weights = map(list, zip(*(list(_edges(path, blocks)) or [no_edges]), strict=True))
     with file_errors(path, GraphError):
         columns: list[Any] = []
         for join, column in ((np.concatenate, us), (np.concatenate, vs), (join_weights, weights)):
@@ -70,7 +71,7 @@ def stream_blocks(path: Place, name: str, read: Callable[[Place], Blocks]) -> Ed
     with unchanged(path, state):
         blocks = read(path)
         header = _header(path, blocks)
-        for u, v, weight in blocks:  # type: ignore[misc]
+        for u, v, weight in _edges(path, blocks):
             num_edges += len(u)
             largest_here, has_zero_here = _id_range(u, v)
             largest, has_zero = max(largest, largest_here), has_zero or has_zero_here
@@ -111,6 +112,15 @@ def _header(path: Place, blocks: Blocks) -> Header:
     if count > _FREE_VERTICES + _VERTICES_PER_BYTE * path.stat().st_size:
         fail(path, header.line, f"states {count:,} vertices, out of all proportion to the file")
     return header
+
+
+def _edges(path: Place, blocks: Blocks) -> Iterator[Columns]:
+    """Yield the blocks of edges after the header; check that all have weights, or none."""
+    first: Any = next(blocks, None)
+    for block in () if first is None else itertools.chain([first], blocks):
+        if (block[2] is None) != (first[2] is None):
+            raise FileFormatError(f"{path}: some blocks have weights, and others have none")
+        yield block
 
 
 def _id_range(u: NDArray[Any], v: NDArray[Any]) -> tuple[int, bool]:
