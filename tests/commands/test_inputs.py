@@ -27,7 +27,7 @@ def pipe(monkeypatch, text):
         (["--format", "gr"], "p sp 3 2\na 1 2 5\na 2 3 4\n"),
         ([], "p sp 3 2\na 1 2 5\na 2 3 4\n"),
         (["--columns", "1", "2", "0", "--first-id", "1"], "5 1 2\n4 2 3\n"),
-        (["--memory", "1GB"], "0 1 5\n1 2 4\n"),
+        (["--memory", "8GB"], "0 1 5\n1 2 4\n"),
     ],
 )
 def test_standard_input(capsys, monkeypatch, arguments, text):

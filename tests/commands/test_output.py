@@ -132,7 +132,7 @@ def test_names_in_other_commands(folder, capsys):
     pairs = "u,v,score\nx7,k2,1\nk2,x7,3\nx7,k3,2\n"
     (folder / "pairs.csv").write_text(pairs)
     options = ["pairs.csv", "--ends", "u", "v", "--weight", "score"]
-    for memory in ([], ["--memory", "2GB"]):
+    for memory in ([], ["--memory", "8GB"]):
         assert main(["plan", *options, *memory]) == 0
         assert "3 vertices, 3 edges" in capsys.readouterr().out
     assert main(["info", *options, "--json"]) == 0
