@@ -19,6 +19,9 @@ from .edge_table import EdgeTable
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 from .npy import ARRAY_ERRORS, array_name, graph_of, read_header, write_columns
 
+#: Errors of an archive; Python knows neither every version nor every method of compression.
+_ARCHIVE_ERRORS = zipfile.BadZipFile, NotImplementedError
+
 
 def read_npz(path: Place) -> EdgeList:
     """Read an archive of arrays `u`, `v` and optionally `w` or `weight`, and a scalar `n`."""
@@ -45,7 +48,7 @@ def _read_arrays(path: Place) -> dict[str, NDArray[Any]]:
     array_bytes(path)  # checks the headers
     arrays = {}
     with (
-        file_errors(path, zipfile.BadZipFile),
+        file_errors(path, *_ARCHIVE_ERRORS),
         path.open("rb") as file,
         np.load(file, allow_pickle=False) as archive,
     ):
@@ -58,7 +61,7 @@ def _read_arrays(path: Place) -> dict[str, NDArray[Any]]:
 def array_bytes(path: Place) -> int:
     """Return the bytes of all arrays, which the archive states; check the headers against them."""
     with (
-        file_errors(path, zipfile.BadZipFile),
+        file_errors(path, *_ARCHIVE_ERRORS),
         path.open("rb") as file,
         zipfile.ZipFile(file) as archive,
     ):

@@ -17,8 +17,6 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from .forests import ConvertedGraph
-
 #: The number of edges from which a spanning forest is faster here, conversion included.
 FOREST_FROM = 500
 #: The same if NumPy must be loaded first.
@@ -46,7 +44,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
-def convert_from_nx(graph: Any, *, preserve_node_attrs: bool = False, **_: Any) -> ConvertedGraph:
+def convert_from_nx(graph: Any, *, preserve_node_attrs: bool = False, **_: Any) -> Any:
     """Return a networkx graph as columns."""
     from .forests import ConvertedGraph
 
@@ -60,7 +58,7 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
 
 
 def _spanning_edges(
-    G: ConvertedGraph,  # noqa: N803
+    G: Any,  # noqa: N803  # a `ConvertedGraph`
     algorithm: str = "kruskal",
     weight: Any = "weight",
     keys: bool = True,
@@ -80,7 +78,7 @@ def _spanning_edges(
 
 
 def _spanning_tree(
-    G: ConvertedGraph,  # noqa: N803
+    G: Any,  # noqa: N803  # a `ConvertedGraph`
     weight: Any = "weight",
     algorithm: str = "kruskal",
     ignore_nan: bool = False,

@@ -244,6 +244,12 @@ def npz(**arrays):
     return file.getvalue()
 
 
+def of_version(version, archive):
+    """Return an archive that states a version of the ZIP format."""
+    place = archive.index(b"PK\1\2") + 6
+    return archive[:place] + bytes([version]) + archive[place + 1 :]
+
+
 ONE = np.array([1])
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
 
@@ -263,6 +269,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.npz", b"Q" + npz(u=ONE, v=ONE)[1:], ": is not a .npz file"),
         ("bad.npz", zipped({"u": "0 1", "v": "1 2"}), ": array u: is not in the .npy format"),
         ("bad.npz", zipped({"u.npy": b"\x93NUMPY\1\0v\0{"}), ": array u: "),
+        ("bad.npz", of_version(200, npz(u=ONE, v=ONE)), ": zip file version 20.0"),
         ("bad.npz", npz(u=ONE), ": expected arrays u, v and at most one of w, weight; found u"),
         ("bad.npz", npz(u=ONE, v=ONE, weights=ONE), ": expected arrays u, v"),
         ("bad.npz", npz(u=ONE, v=ONE, w=ONE, weight=ONE), ": expected arrays u, v"),

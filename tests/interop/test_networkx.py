@@ -146,6 +146,11 @@ def test_should_run(monkeypatch):
     assert "faster" in backend.should_run("minimum_spanning_tree", (path,), {})
 
 
+def test_the_backend_loads_no_array_library():
+    program = "import sys, mstflow.interop.networkx.backend; print('numpy' in sys.modules)"
+    assert run_python("-c", program).stdout == "False\n"
+
+
 @pytest.mark.parametrize("hubs_first", [True, False])
 def test_should_run_counts_edges_if_the_first_nodes_do_not_decide(hubs_first):
     made = networkx.Graph()
