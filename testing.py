@@ -1,4 +1,4 @@
-"""A check for authors of stages: whether a stage matches its declaration."""
+"""A check for authors of stages: run pipelines to see whether a stage matches its declaration."""
 
 from __future__ import annotations
 

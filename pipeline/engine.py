@@ -1,4 +1,4 @@
-"""A run from end to end: open the graph, plan the run, follow the plan."""
+"""A run from end to end: open the scheduler and the graph, plan the run, follow the plan."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Helpers of the commands: input arguments, printed lines, and facts about graphs and machines."""
+"""Helpers of the commands: inputs and outputs, printed lines, facts about graphs and machines."""
