@@ -131,7 +131,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _below(folder: Place, file: Place) -> tuple[str, ...]:
-    """Return the parts of the path of a file below a folder."""
+    """Return the names in the path from a folder to a file in it."""
     if isinstance(folder, Url) and isinstance(file, Url):
         start = folder.path.rstrip("/")
         return PurePosixPath(file.path.removeprefix(start).lstrip("/")).parts
@@ -144,7 +144,7 @@ def _is_skipped(parts: Sequence[str]) -> bool:
 
 
 def suffix_of(file: Place) -> str:
-    """Return the suffix of a file, without that of its compression."""
+    """Return the suffix of a file; a suffix of compressed text, such as `.gz`, is dropped first."""
     name = PurePosixPath(file.name)
     return (name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()
 
