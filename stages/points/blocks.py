@@ -85,12 +85,13 @@ def choose_candidates(
     """
     size, index = len(distinct.ids), fragment.dtype
     position, all_fragments = ops.arange(size, index), ops.arange(num_vertices, index)
-    weight, nearest = _nearest_candidates(ops, candidates, fragment)
+    weight, candidate = _nearest_candidates(ops, candidates, fragment)
     reach, last = candidates.reach, candidates.last
-    is_sure = (nearest != position) & ((weight < reach) | ((weight == reach) & (nearest <= last)))
+    is_first = (weight < reach) | ((weight == reach) & (candidate <= last))
+    is_sure = is_first & (candidate != position)
     key, bound = ops.order_key(weight, signed=False), ops.order_key(reach, signed=False)
     lightest, best_id, best_end = _lightest_edges(
-        ops, distinct, fragment, nearest, key, num_vertices
+        ops, distinct, fragment, candidate, key, num_vertices
     )
 
     owner, lower = ops.compact(~is_sure, fragment, bound)
@@ -123,25 +124,25 @@ def _nearest_candidates(ops: ArrayModule, candidates: Neighbors, fragment: Any) 
     size = len(fragment)
     k = len(candidates.weight) // size
     weight = ops.full(size, ops.largest("float64"), dtype="float64")
-    nearest = ops.arange(size, fragment.dtype)
+    candidate = ops.arange(size, fragment.dtype)
     for rank in reversed(range(k)):
         other = candidates.neighbor[rank::k]
         is_outside = ops.gather(fragment, other, fill=fragment) != fragment
         weight = ops.where(is_outside, candidates.weight[rank::k], weight)
-        nearest = ops.where(is_outside, other, nearest)
-    return weight, nearest
+        candidate = ops.where(is_outside, other, candidate)
+    return weight, candidate
 
 
 def _lightest_edges(
-    ops: ArrayModule, distinct: Points, fragment: Any, nearest: Any, key: Any, num_fragments: int
+    ops: ArrayModule, distinct: Points, fragment: Any, candidate: Any, key: Any, num_fragments: int
 ) -> tuple[Any, Any, Any]:
-    """Return the lightest edge of each fragment from a point to `nearest`: key, id and other end.
+    """Return the key, id and other end of the lightest edge of each fragment to a `candidate`.
 
     Ties go to the smaller id. A fragment without edges gets the largest key and id, and
     `num_fragments` as the other end.
     """
-    position = ops.arange(len(nearest), nearest.dtype)
-    point, own, end, key = ops.compact(nearest != position, position, fragment, nearest, key)
+    position = ops.arange(len(candidate), candidate.dtype)
+    point, own, end, key = ops.compact(candidate != position, position, fragment, candidate, key)
     edge_id = edge_ids(ops, distinct, point, end)
     lightest = ops.scatter_reduce(own, key, num_fragments, "min", ops.largest(key.dtype))
     is_lightest = key == ops.gather(lightest, own)
