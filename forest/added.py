@@ -32,7 +32,7 @@ def number_batch(
 ) -> tuple[VertexNames | None, EdgeList]:
     """Return the names of all vertices, if the graph has names, and the batch with vertex numbers.
 
-    `names` are those of the graph; `Forest.add` documents the other arguments.
+    `names` are the names of the graph's vertices; `Forest.add` documents the other arguments.
     """
     if ends is not None or (names is not None and (is_table(edges) or places_of(edges))):
         batch: Any = number_graph(edges, ends, weight)
@@ -54,7 +54,8 @@ def extend_graph(
 ) -> tuple[EdgeSource, EdgeList, NDArray[np.int64]]:
     """Return the graph with a batch, the candidates for its forest, and their edge ids.
 
-    The candidates are the edges of the old forest and the batch. `names` are those of all vertices.
+    The candidates are the edges of the old forest and the batch. `names` are the names of all
+    vertices, including new ones.
     """
     source = EdgeSource.of(graph)
     if source.num_edges is None:
@@ -80,7 +81,7 @@ def extend_graph(
         )
         raise GraphError(message)
     u, v = batch.u, batch.v
-    if source.first_vertex:  # the vertex ids of segments start here
+    if source.first_vertex:  # the ids of vertices in segments start at it
         u, v = (ids.astype(np.int64) + source.first_vertex for ids in (u, v))
     segments = (*source.segments, ArraySegment(u, v, weight))
     extended = replace(source, segments=segments, num_vertices=num_vertices, names=names)

@@ -88,15 +88,15 @@ def merge_tree(
             break
         choice, root = _choose(u, v, size)
         is_merged = choice < len(u)
-        number = np.cumsum(is_merged & (root == np.arange(size)), dtype=dtype) - 1
-        merged = number[root]
+        new_number = np.cumsum(is_merged & (root == np.arange(size)), dtype=dtype) - 1
+        merged = new_number[root]
         fragment = np.arange(first, first + size, dtype=dtype)
         parents.append(np.where(is_merged, first + size + merged, fragment))
         choices.append(np.where(is_merged, np.append(rank, rank.dtype.type(-1))[choice], -1))
-        is_left = np.ones(len(u), np.bool_)
-        is_left[choice[is_merged]] = False
-        u, v, rank = merged[u[is_left]], merged[v[is_left]], rank[is_left]
-        first, size = first + size, int(number[-1]) + 1
+        is_unchosen = np.ones(len(u), np.bool_)
+        is_unchosen[choice[is_merged]] = False
+        u, v, rank = merged[u[is_unchosen]], merged[v[is_unchosen]], rank[is_unchosen]
+        first, size = first + size, int(new_number[-1]) + 1
     parents.append(np.arange(first, first + size, dtype=dtype))
     choices.append(np.full(size, -1, rank.dtype))
     parent, chosen = np.concatenate(parents), np.concatenate(choices)

@@ -15,8 +15,8 @@ from ..runtime.device import host_array
 from .edges import ForestEdges
 from .hierarchy.thresholds import ClusterCounts
 
-#: Edges in a path. Matplotlib draws a few long paths faster, but too long ones exceed its cell
-#: pool.
+#: Edges in a Matplotlib path. Matplotlib draws a few long paths faster, but too long ones exceed
+#: its cell pool.
 _EDGES_PER_PATH = 200
 #: Multiples of the golden ratio, modulo 1, map neighboring labels to distant colors.
 _GOLDEN_RATIO = 0.6180339887498949
@@ -42,7 +42,7 @@ def plot_forest(
     style = {"linewidths": np.clip(200 / np.sqrt(1 + len(lines)), 0.4, 1.5), **style}
     if isinstance(color, str) and color == "weight":
         values, cmap = forest.weight.astype(np.float64), plt.get_cmap(cmap)
-        norm, is_within = ScalarMappable(norm).norm, np.ones(len(values), np.bool_)
+        norm, is_colored = ScalarMappable(norm).norm, np.ones(len(values), np.bool_)
         finite = values[np.isfinite(values)]
         norm.autoscale_None(finite if len(finite) else np.zeros(1))
     else:
@@ -50,13 +50,13 @@ def plot_forest(
         values, cmap = (0.5 + label[forest.u] * _GOLDEN_RATIO) % 1, plt.get_cmap(cmap or "turbo")
         # Leave out the ends of turbo, whose dark colors are hard to distinguish.
         norm = ScalarMappable(norm or Normalize(-0.1, 1.1)).norm
-        is_within = label[forest.u] == label[forest.v]
-    paths, first = _paths(lines[is_within], _levels(values[is_within], norm, cmap.N))
+        is_colored = label[forest.u] == label[forest.v]
+    paths, first = _paths(lines[is_colored], _levels(values[is_colored], norm, cmap.N))
     ax = plt.gca() if ax is None else ax
-    colors = {"array": values[is_within][first], "norm": norm, "cmap": cmap}
+    colors = {"array": values[is_colored][first], "norm": norm, "cmap": cmap}
     ax.add_collection(LineCollection(paths, **colors, **style), autolim=False)
-    if not is_within.all():
-        between = lines[~is_within]
+    if not is_colored.all():
+        between = lines[~is_colored]
         paths, _ = _paths(between, np.zeros(len(between), np.int64))
         ax.add_collection(LineCollection(paths, colors="0.5", **style), autolim=False)
     ax.update_datalim(lines.reshape(-1, 2))
@@ -79,20 +79,22 @@ def plot_clusters(counts: Sequence[ClusterCounts], ax: Any) -> Any:
     for name in ("clusters", "singletons", "largest"):
         left.plot(thresholds, [getattr(count, name) for count in counts], "o-", label=name)
     left.set_yscale("symlog", linthresh=1)  # a scale that shows 0
-    left.set(ylim=(0, None), xlabel="threshold", ylabel="clusters; vertices of the largest")
+    left.set(ylim=(0, None), xlabel="threshold", ylabel="number of clusters; size of the largest")
     left.legend()
-    sizes = sorted({size for count in counts for size in count.sizes})
-    numbers = np.array([[count.sizes.get(size, 0) for count in counts] for size in sizes])
+    range_starts = sorted({start for count in counts for start in count.sizes})
+    num_clusters = np.array(
+        [[count.sizes.get(start, 0) for count in counts] for start in range_starts]
+    )
     mesh = right.pcolormesh(
         np.arange(len(thresholds) + 1),
-        np.arange(len(sizes) + 1),
-        np.log10(np.maximum(numbers, 0.5)),
+        np.arange(len(range_starts) + 1),
+        np.log10(np.maximum(num_clusters, 0.5)),
     )
     right.set_xticks(
         np.arange(len(thresholds)) + 0.5, [f"{threshold:g}" for threshold in thresholds]
     )
-    ranges = [str(size) if size < 2 else f"{size} to {2 * size - 1}" for size in sizes]
-    right.set_yticks(np.arange(len(sizes)) + 0.5, ranges)
+    ranges = [str(start) if start < 2 else f"{start} to {2 * start - 1}" for start in range_starts]
+    right.set_yticks(np.arange(len(range_starts)) + 0.5, ranges)
     right.set(xlabel="threshold", ylabel="vertices of a cluster")
     right.figure.colorbar(mesh, ax=right, label="number of clusters, log10")
     return axes

@@ -135,7 +135,8 @@ def verify(
         num_vertices, num_edges = source.num_vertices or 0, source.num_edges or 0
         names = source.names
         name_type = None if names is None else names.type
-        columns, metadata = _forest_columns(forest, source.first_columns()[2].dtype, name_type)
+        weight_dtype = source.first_columns()[2].dtype
+        columns, metadata = _forest_columns(forest, weight_dtype, name_type)
         if maximum is None:
             maximum = metadata.get("maximum") is True
         edge_ids = columns.pop("edge_id")
@@ -155,8 +156,8 @@ def verify(
             tree, closing = merge_tree(u, v, num_vertices)
             _check_cycles(source, ranked.edge_id[closing])
             blocks = partial(_blocks, source, tree.parent.dtype, block_edges, keys)
-            light_tree, light_key = _light_trees(blocks(), ranked, tree, u, v)
-            _check_edges(source, blocks(), ranked, tree, light_tree, light_key)
+            light_tree_of, light_key = _light_trees(blocks(), ranked, tree, u, v)
+            _check_edges(source, blocks(), ranked, tree, light_tree_of, light_key)
     return Verification(
         num_vertices,
         num_edges,
@@ -254,7 +255,8 @@ def _check_columns(
 class _SortedForest(NamedTuple):
     """The edges of a forest sorted by (weight, edge id); the position of an edge is its rank.
 
-    An extra last entry, key 0 and edge id -1, precedes all edges in the order. Rank -1 indexes it.
+    Rank -1 stands for no edge: it indexes an extra last entry with key 0 and edge id -1, which
+    precedes all edges in the order.
     """
 
     key: NDArray[Any]
@@ -286,7 +288,7 @@ def _check_cycles(graph: EdgeSource, closing: NDArray[np.int64]) -> None:
 #: The id of the first edge of a block, then u, v and the key of each edge.
 _Block = tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]
 
-#: Hint if the missing edge is heavier than all edges of the forest.
+#: Hint if an edge that joins two trees is heavier than all edges of the forest.
 _LIMIT_HINT = (
     "if the forest was computed with a limit on weights, verify it against the graph without the "
     "edges beyond that limit"
@@ -315,19 +317,22 @@ def _light_trees(
     """Return the tree of each vertex in the forest of light edges only, and their largest key.
 
     A heavier edge of the graph within one of these trees is correctly absent from the forest. The
-    largest key is chosen so that this holds for most edges of the first block that is not empty.
+    largest key is chosen so that this holds for as many edges as possible of the first block that
+    is not empty.
     """
-    size = 0
+    num_light = 0
     block = next((block for block in blocks if len(block[-1])), None)
     if block is not None:
         _, *ends, key = block
         rank = np.sort(tree.heaviest_on_paths(*ends)[0])
         num_lighter = np.sort(np.searchsorted(forest.key[:-1], key))
-        num_with_path = np.searchsorted(rank, rank, "right")
-        num_too_light = np.searchsorted(num_lighter, rank, "right")
-        size = int(rank[(num_with_path - num_too_light).argmax()]) + 1
-    prefix, _ = merge_tree(u[:size], v[:size], tree.num_vertices)
-    return prefix.trees(), int(forest.key[size - 1])
+        # With each rank as the limit: the edges whose path has only light edges, and the edges that
+        # are not heavier than the limit. The difference is the number of edges that it proves.
+        num_connected = np.searchsorted(rank, rank, "right")
+        num_not_heavier = np.searchsorted(num_lighter, rank, "right")
+        num_light = int(rank[(num_connected - num_not_heavier).argmax()]) + 1
+    light, _ = merge_tree(u[:num_light], v[:num_light], tree.num_vertices)
+    return light.trees(), int(forest.key[num_light - 1])
 
 
 def _check_edges(
@@ -335,22 +340,23 @@ def _check_edges(
     blocks: Iterator[_Block],
     forest: _SortedForest,
     tree: MergeTree,
-    light_tree: NDArray[Any],
+    light_tree_of: NDArray[Any],
     light_key: int,
 ) -> None:
     """Check that the forest connects the ends of each edge by edges that precede it."""
     for start, u, v, key in blocks:
-        is_proven = (light_tree[u] == light_tree[v]) & (key > light_key)
+        is_proven = (light_tree_of[u] == light_tree_of[v]) & (key > light_key)
         rest = np.flatnonzero(~is_proven)
         edge_id, key = start + rest, key[rest]
-        rank, no_path = tree.heaviest_on_paths(u[rest], v[rest])
+        rank, positions_without_path = tree.heaviest_on_paths(u[rest], v[rest])
         path_key, path_id = forest.key[rank], forest.edge_id[rank]
         precedes = (key < path_key) | ((key == path_key) & (edge_id < path_id))
-        wrong = np.append(no_path, np.flatnonzero(precedes))
+        wrong = np.append(positions_without_path, np.flatnonzero(precedes))
         if len(wrong):
             first = wrong.min()
             message = _why_wrong(graph, edge_id[first], path_id[first])
-            if first in no_path and len(forest.key) > 1 and key[first] > forest.key[-2]:
+            joins_trees = first in positions_without_path
+            if joins_trees and len(forest.key) > 1 and key[first] > forest.key[-2]:
                 message = f"{message}; {_LIMIT_HINT}"
             raise VerificationError(message)
         report_progress("compare paths", start + len(u) - graph.first_id, graph.num_edges or 0)

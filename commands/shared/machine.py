@@ -22,7 +22,7 @@ def describe_machine() -> dict[str, Any]:
     "threads" is the default for compiled kernels. "kernels" is None without Numba; its "folder" is
     that of Numba's cache, None if no folder can be written.
     """
-    # Imported only here, because every command imports this module.
+    # Imported only here: every command imports this module, and most commands need no CUDA.
     from ...primitives.cuda.device import describe_devices
 
     reasons = {name: why_not(name) for name in known_backends()}
@@ -45,11 +45,12 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _describe_kernels() -> dict[str, Any]:
-    from ...primitives.compiled.kruskal import deal
+    # One kernel is a sample for all: `compile_kernels` compiles and stores them together.
+    from ...primitives.compiled.kruskal import deal as any_kernel
     from ...runtime.kernels import is_cached
 
-    folder = deal.stats.cache_path
-    return {"folder": folder and str(folder), "are_compiled": is_cached(deal)}
+    folder = any_kernel.stats.cache_path
+    return {"folder": folder and str(folder), "are_compiled": is_cached(any_kernel)}
 
 
 def compile_kernels() -> None:
@@ -59,8 +60,9 @@ def compile_kernels() -> None:
     from ...pipeline.catalogue.names import algorithm
     from ...solve import minimum_spanning_forest
 
-    filters = {"small": 0, "dense": 1.0, "sample_size": 8, "light_per_vertex": 1.0}
-    pipeline = algorithm("filter-kruskal").given(**filters)
+    # Filter-Kruskal then filters even this tiny graph, so that every kernel is compiled.
+    always_filter = {"small": 0, "dense": 1.0, "sample_size": 8, "light_per_vertex": 1.0}
+    pipeline = algorithm("filter-kruskal").given(**always_filter)
     for ids in ("int32", "int64"):
         for dtype in ("float32", "float64", "int64"):
             u = np.arange(100, dtype=ids)

@@ -30,7 +30,7 @@ from .file_format import IDENTITY, Format, SavedForest, parse_identity
 #: Exceptions of NumPy and zipfile for damaged arrays. NumPy evaluates headers as expressions.
 ARRAY_ERRORS = (EOFError, ValueError, SyntaxError, TypeError, RuntimeError, TokenError, zlib.error)
 #: Bytes of a block, which is checked after it is read, while it is in the cache.
-#: `python -m benchmarks record files` measures it.
+#: Chosen by measurement, with `python -m benchmarks record files`.
 _BLOCK_BYTES = 2**20
 #: Readers of headers, by version. A later version is only for names of fields, which columns lack.
 _HEADER_READERS = {
@@ -40,18 +40,18 @@ _HEADER_READERS = {
 
 
 def read_npy(path: Place) -> EdgeList:
-    """Read a folder of `u.npy`, `v.npy` and optionally `w.npy` or `weight.npy`, and `n.txt`."""
-    files, stated = _open_folder(path)
-    columns, (u_blocks, v_blocks, *weight_blocks) = _read_checked(files)
-    sizes, signs = [*u_blocks, *v_blocks], [sign for blocks in weight_blocks for sign in blocks]
-    if sizes and None not in (*sizes, *signs):
-        u, v, weight = columns if weight_blocks else (*columns, ones(columns[0]))
-        num_vertices = max(sizes) if stated is None else stated
-        if num_vertices >= max(sizes):
-            return unchecked(u, v, weight, num_vertices, unsigned=not any(signs))
+    """Read a folder of `u.npy` and `v.npy`, and optionally `w.npy` or `weight.npy`, and `n.txt`."""
+    files, stated_vertices = _open_folder(path)
+    columns, (u_results, v_results, *weight_results) = _read_checked(files)
+    vertices_needed, has_signs = [*u_results, *v_results], list(itertools.chain(*weight_results))
+    if vertices_needed and None not in (*vertices_needed, *has_signs):
+        u, v, weight = columns if weight_results else (*columns, ones(columns[0]))
+        num_vertices = max(vertices_needed) if stated_vertices is None else stated_vertices
+        if num_vertices >= max(vertices_needed):
+            return unchecked(u, v, weight, num_vertices, unsigned=not any(has_signs))
     # Convert the columns, or raise the error of the first invalid edge.
     names = (file.path.stem for file in files)
-    return graph_of(path, dict(zip(names, columns, strict=True)), stated)
+    return graph_of(path, dict(zip(names, columns, strict=True)), stated_vertices)
 
 
 def read_npy_forest(path: Place, _: np.dtype[Any]) -> SavedForest:
@@ -100,8 +100,8 @@ class _Column:
 
     def fill(self, start: int, blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
         """Read consecutive values from `start` on into arrays; yield each array when it is full."""
-        # A scan reads many blocks, so each takes few system calls. The state is compared only after
-        # the read: a file that changed before the read still differs then.
+        # A scan reads many blocks, so each takes few system calls. One comparison of the state,
+        # after the read, also finds changes before it.
         is_local = isinstance(self.path, Path)
         with file_errors(self.path), self.path.open("rb", buffering=0) as file:
             if file.read(len(self.header)) != self.header:
@@ -149,24 +149,24 @@ def _has_sign(weights: NDArray[Any]) -> bool | None:
 
 
 def _read_checked(files: Sequence[_Column]) -> tuple[list[NDArray[Any]], list[list[Any]]]:
-    """Read columns of one length; return their values, and for each the checks of its blocks.
+    """Read columns of one length; return their values, and the results of `check` for each block.
 
     Each thread reads a share of every column, and checks a block while it is in the cache.
     """
     columns = [empty(file.length, file.dtype) for file in files]
-    checks: list[list[Any]] = [[] for _ in files]
+    results: list[list[Any]] = [[] for _ in files]
 
     def read(start: int, stop: int) -> None:
-        for file, values, checks_of_blocks in zip(files, columns, checks, strict=True):
+        for file, values, results_of_file in zip(files, columns, results, strict=True):
             cuts = [*range(start, stop, _BLOCK_BYTES // file.dtype.itemsize), stop]
             blocks = [values[low:high] for low, high in itertools.pairwise(cuts)]
             for block in file.fill(start, blocks):
-                checks_of_blocks.append(file.check(block))
+                results_of_file.append(file.check(block))
 
     in_shares(read, files[0].length)
     for values in columns:
         values.flags.writeable = False
-    return columns, checks
+    return columns, results
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class NpyColumns(Range):
 
 
 def _open_column(path: Place) -> _Column:
-    """Read the header of a column, and check that the file holds the numbers that it states."""
+    """Read the header of a column, and check that the file is long enough for its values."""
     state = FileState.of(path)
     with file_errors(path, *ARRAY_ERRORS), path.open("rb") as file:
         shape, dtype = read_header(file)
@@ -277,7 +277,10 @@ def graph_of(path: Place, columns: NamedColumns, num_vertices: int | None) -> Ed
 
 
 def _column_names(path: Place, found: Iterable[str]) -> list[str]:
-    """Return the names of the columns of a graph. A saved forest is also a graph."""
+    """Return the names of the columns of a graph.
+
+    `edge_id` and the identity are allowed, because a saved forest can be read as a graph.
+    """
     names = set(found)
     weights = [name for name in ("w", "weight") if name in names]
     # Refuse other names: with misspelt weights, the graph would seem unweighted.

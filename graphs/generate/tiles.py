@@ -30,7 +30,7 @@ VERTICES = 2**16
 _CACHED_SHAPES = 9
 
 
-class TileShape:
+class TileTemplate:
     """The columns that all tiles of one shape share.
 
     `extents` are those of the box `inside` with the vertices next to it. There is an offset for
@@ -59,7 +59,7 @@ class Tile:
 
     #: A `grids.GridSegment`, which imports this module.
     grid: Any
-    shape: TileShape
+    template: TileTemplate
     #: The box with the vertices next to it.
     wide_box: Box
     #: The box, relative to the first plane of the partition.
@@ -97,12 +97,12 @@ class Tile:
 
 def tile_boxes(
     vertices: Box, grid: tuple[int, ...], offsets: tuple[Offset, ...]
-) -> Iterator[tuple[TileShape, Box, Box]]:
+) -> Iterator[tuple[TileTemplate, Box, Box]]:
     """Divide a box of the vertices of a grid into tiles of about `VERTICES`, cubes if possible.
 
-    Yield for each tile its shape, its box with the vertices next to it, and its box.
+    Yield for each tile its template, its box with the vertices next to it, and its box.
     """
-    shape_of = functools.lru_cache(_CACHED_SHAPES)(TileShape)
+    template_of = functools.lru_cache(_CACHED_SHAPES)(TileTemplate)
     cuts = (
         [axis[at : at + side] for at in range(0, len(axis), side)]
         for axis, side in zip(vertices, tile_sides(tuple(map(len, vertices))), strict=True)
@@ -113,7 +113,7 @@ def tile_boxes(
             for axis, size in zip(box, grid, strict=True)
         )
         extents = tuple(map(len, wide_box))
-        yield shape_of(extents, relative_box(box, wide_box), offsets), wide_box, box
+        yield template_of(extents, relative_box(box, wide_box), offsets), wide_box, box
 
 
 def relative_box(box: Box, wide_box: Box) -> Box:

@@ -44,11 +44,11 @@ def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
         return arrow_dtype(name, arrow_type.value_type)
     if kinds.is_decimal(arrow_type) or kinds.is_null(arrow_type):
         return np.dtype(np.int64)
-    numbers = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
-    if any(is_kind(arrow_type) for is_kind in numbers):
+    number_tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
+    if any(test(arrow_type) for test in number_tests):
         return np.dtype(_FLOATS.get(str(arrow_type), str(arrow_type)))
-    texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
-    if any(is_kind(arrow_type) for is_kind in texts) or str(arrow_type) == _UUID:
+    text_tests = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    if any(test(arrow_type) for test in text_tests) or str(arrow_type) == _UUID:
         hint = "name the ends with ends= to use strings"
     else:
         hint = "convert it to integers or floats"
@@ -60,23 +60,24 @@ def plain_column(name: str, column: Any) -> Any:
 
     Decimals become int64 if all are whole. Other columns are returned unchanged.
     """
-    kind = column.type
-    if kinds.is_dictionary(kind):
-        value_type = _plain_type(kind.value_type)
+    arrow_type = column.type
+    if kinds.is_dictionary(arrow_type):
+        value_type = _plain_type(arrow_type.value_type)
         chunks = [chunk.dictionary.cast(value_type).take(chunk.indices) for chunk in column.chunks]
         return plain_column(name, pa.chunked_array(chunks, value_type))
-    if kinds.is_decimal(kind):
+    if kinds.is_decimal(arrow_type):
         try:
             return column.cast(pa.int64())
         except pa.ArrowInvalid as error:
             raise GraphError(
-                f"column {name!r} is {kind} and not all of its values are whole numbers of 64 "
-                "bits; cast it to double (float64), which may round"
+                f"column {name!r} is {arrow_type} and not all of its values are whole numbers of "
+                "64 bits; cast it to double (float64), which may round"
             ) from error
-    if str(kind) == _UUID:
+    if str(arrow_type) == _UUID:
         texts = [_uuid_text(chunk.storage) for chunk in column.chunks]
         return pa.chunked_array(texts, pa.string())
-    return column if kind == _plain_type(kind) else column.cast(_plain_type(kind))
+    plain_type = _plain_type(arrow_type)
+    return column if arrow_type == plain_type else column.cast(plain_type)
 
 
 #: The type of UUIDs, as text: older versions of pyarrow lack it.
@@ -85,9 +86,9 @@ _UUID = "extension<arrow.uuid>"
 _DIGITS = [position for position in range(36) if position not in (8, 13, 18, 23)]
 
 
-def _plain_type(kind: Any) -> Any:
+def _plain_type(arrow_type: Any) -> Any:
     """Return a type of strings that all functions of Arrow support; other types are unchanged."""
-    return pa.large_string() if kinds.is_string_view(kind) else kind
+    return pa.large_string() if kinds.is_string_view(arrow_type) else arrow_type
 
 
 def _uuid_text(storage: Any) -> Any:
@@ -96,9 +97,9 @@ def _uuid_text(storage: Any) -> Any:
         return pa.array([], pa.string())
     start, size = 16 * storage.offset, 16 * len(storage)
     data = np.frombuffer(storage.buffers()[1], np.uint8)[start : start + size]
-    half = np.stack([data >> 4, data & 15], axis=-1).reshape(-1, 32)
+    digit = np.stack([data >> 4, data & 15], axis=-1).reshape(-1, 32)
     text = np.full((len(storage), 36), ord("-"), np.uint8)
-    text[:, _DIGITS] = np.frombuffer(b"0123456789abcdef", np.uint8)[half]
+    text[:, _DIGITS] = np.frombuffer(b"0123456789abcdef", np.uint8)[digit]
     strings = pa.array(text.view("S36").ravel(), pa.string())
     return compute.if_else(storage.is_valid(), strings, None)
 
@@ -141,7 +142,7 @@ def plain_values(values: Any) -> NDArray[Any]:
 
     No value may be missing. Arrow's own conversion would import pandas, if it is installed.
     """
-    is_boolean = str(values.type) == "bool"  # of one bit each
+    is_boolean = str(values.type) == "bool"  # stored as one bit each
     return np.asarray(values) if is_boolean else np.from_dlpack(values)
 
 

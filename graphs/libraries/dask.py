@@ -1,4 +1,4 @@
-"""Graphs that Dask computes: their chunks, and the values of these."""
+"""Graphs that Dask computes: their chunks, and the computation of each chunk."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ COLUMNS_OF_A_MATRIX = "(a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2])"
 
 
 def is_dask(graph: Any) -> bool:
-    """Return whether Dask computes a graph: a table, array, value or future, or a list of these.
+    """Return whether Dask computes a graph: a table, array, delayed value or future, or a list.
 
-    A list of arrays has a column in each.
+    A list has items of these types. In a list of arrays, each array is a column.
     """
     if isinstance(graph, tuple | list):
         return len(graph) > 0 and (all(map(_is_array, graph)) or all(map(is_dask, graph)))
@@ -26,15 +26,18 @@ def is_dask(graph: Any) -> bool:
 
 
 def dask_chunks(graph: Any) -> list[tuple[Any, str]]:
-    """Return the chunks of a graph that Dask computes, values or futures, with their names."""
+    """Return the chunks of a graph that Dask computes, and their names for messages.
+
+    Each chunk is a delayed value or a future.
+    """
     items = graph if isinstance(graph, tuple | list) else [graph]
     if all(map(_is_array, items)):
         chunks = _chunks_of_arrays(items)
         return [(chunk, f"{number} of the arrays") for number, chunk in enumerate(chunks)]
     if items is graph:
         return [chunk for item in items for chunk in dask_chunks(item)]
-    values = [graph] if _is_delayed(graph) else graph.to_delayed()
-    return [(value, str(value.key)) for value in values]
+    delayed = [graph] if _is_delayed(graph) else graph.to_delayed()
+    return [(chunk, str(chunk.key)) for chunk in delayed]
 
 
 def compute_chunk(chunk: Any) -> Any:

@@ -33,7 +33,7 @@ class Edges:
     def tuples(
         self, edge_ids: NDArray[np.int64], *, keys: bool = True, data: bool = True
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield edges as `G.edges(keys=keys, data=data)` does; other graphs have no keys."""
+        """Yield edges as `G.edges(keys=keys, data=data)` does; only multigraphs have keys."""
         node = self.nodes.__getitem__
         ends = (end[edge_ids].tolist() for end in (self.u, self.v))
         columns: list[Iterable[Any]] = [map(node, positions) for positions in ends]

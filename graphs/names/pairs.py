@@ -35,19 +35,21 @@ def named_pairs(
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
     of a Parquet, Arrow or text file; or an iterable of these. `ends` and `weight` name its columns.
     """
-    choose, num_skipped = Chooser(weight, ends), first
+    choose, num_to_skip = Chooser(weight, ends), first
     for (left, right, weights), table in _tables(graph, choose, format, encoding):
-        if num_skipped >= len(table):
-            num_skipped -= len(table)
+        if num_to_skip >= len(table):
+            num_to_skip -= len(table)
             continue
-        table, num_skipped = table.slice(num_skipped), 0
+        table, num_to_skip = table.slice(num_to_skip), 0
         fields = [*map(_field_name, columns_in(left), columns_in(right), count(1))]
         pairs = {}
         for end, columns in (("l", left), ("r", right)):
-            names = [_name_column(name, table[name], first) for name in columns_in(columns)]
-            pairs[end] = names[0] if len(names) == 1 else _as_structs(fields, names)
+            names = columns_in(columns)
+            name_columns = [_name_column(name, table[name], first) for name in names]
+            is_one = len(name_columns) == 1
+            pairs[end] = name_columns[0] if is_one else _as_structs(fields, name_columns)
         if weights is not None:
-            arrow_dtype(weights, table[weights].type)
+            arrow_dtype(weights, table[weights].type)  # raises an error unless numeric
             check_no_nulls(weights, table[weights], first)
             pairs["weight"] = plain_column(weights, table[weights])
         first += len(table)
@@ -63,8 +65,8 @@ def _tables(
 ) -> Iterator[tuple[ColumnNames, Any]]:
     """Yield the names of the chosen columns with a `pyarrow.Table` of them."""
     if places := places_of(graph):
-        for part, kind in parts_of(places, format):
-            yield from kind.named_tables(part, choose, encoding)
+        for part, file_format in parts_of(places, format):
+            yield from file_format.named_tables(part, choose, encoding)
     elif is_dask(graph):
         for chunk, _ in dask_chunks(graph):
             yield from _tables(compute_chunk(chunk), choose, format, encoding)
@@ -95,8 +97,8 @@ def _name_column(name: str, column: Any, first_edge: int) -> Any:
     """Return a column as strings or integers; check that no value is missing."""
     column = plain_column(name, column)
     check_no_nulls(name, column, first_edge)
-    is_name = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
-    if not any(is_kind(column.type) for is_kind in is_name):
+    type_tests = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
+    if not any(test(column.type) for test in type_tests):
         wanted = f"must hold names, strings or integers, not {column.type}; cast it to strings"
         raise GraphError(f"column {name!r} {wanted}")
     return column
@@ -119,10 +121,10 @@ def common_type(types: Sequence[Any]) -> Any:
     if any(map(kinds.is_struct, types)):
         fields = zip(*types, strict=True)  # each field, in all types
         return pa.struct([(each[0].name, common_type([f.type for f in each])) for each in fields])
-    integers = [kinds.is_integer(kind) for kind in types]
-    if any(integers) and not all(integers):
-        found = "both" if integers[0] == integers[-1] else f"{types[0]} and {types[-1]}"
+    are_integers = [kinds.is_integer(name_type) for name_type in types]
+    if any(are_integers) and not all(are_integers):
+        found = "both" if are_integers[0] == are_integers[-1] else f"{types[0]} and {types[-1]}"
         raise GraphError(f"names must all be strings or all integers, found {found}")
-    if all(integers):
+    if all(are_integers):
         return pa.uint64() if pa.uint64() in types else pa.int64()
     return pa.large_string() if pa.large_string() in types else pa.string()

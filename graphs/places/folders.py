@@ -39,8 +39,8 @@ class Part(NamedTuple):
 def expanded(places: Iterable[Place]) -> list[Part]:
     """Return the files of a graph: `places` in order, with folders and patterns expanded.
 
-    Folders contain files at any depth. The order of these files is natural, by path: `part.2` is
-    before `part.10`. Names that start with a dot or an underscore are skipped.
+    Files at any depth in a folder are included. Their order is natural, by path: `part.2` is before
+    `part.10`. Names that start with a dot or an underscore are skipped.
     """
     parts: list[Part] = []
     for place in places:
@@ -58,7 +58,7 @@ def expanded(places: Iterable[Place]) -> list[Part]:
 
 
 def local_files(inputs: Iterable[Any]) -> Iterator[Path]:
-    """Yield the inputs that are on this machine, the files in them, and those that they match."""
+    """Yield local files and folders among the inputs, matches of patterns, and their contents."""
     for place in map(place_of, inputs):
         if isinstance(place, Path):
             match = _match(place)
@@ -104,11 +104,11 @@ def _files(place: Place) -> list[Place]:
         for file, size in inside.items()
         if not _is_skipped(_below(place, file)) and (size != 0 or suffix_of(file) in _NEVER_EMPTY)
     ]
-    columns = {file.parent for file in files if file.suffix == ".npy" or file.name == "n.txt"}
-    if place in columns:
+    npy_folders = {file.parent for file in files if file.suffix == ".npy" or file.name == "n.txt"}
+    if place in npy_folders:
         return [place]
-    others = [file for file in files if file.parent not in columns]
-    suffixes = {suffix_of(file) for file in others} | ({".npy"} if columns else set())
+    others = [file for file in files if file.parent not in npy_folders]
+    suffixes = {suffix_of(file) for file in others} | ({".npy"} if npy_folders else set())
     if not suffixes:
         message = "the folder has no columns u.npy and v.npy, and no files such as .parquet"
         raise FileFormatError(f"{place}: {message}")
@@ -116,7 +116,7 @@ def _files(place: Place) -> list[Place]:
         shown = ", ".join(sorted(suffix or "no suffix" for suffix in suffixes))
         message = f"files of several kinds ({shown}); pass a pattern such as {place}/**/*.parquet"
         raise FileFormatError(f"{place}: {message}")
-    return _in_order(place, [*columns, *others])
+    return _in_order(place, [*npy_folders, *others])
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
@@ -131,7 +131,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _below(folder: Place, file: Place) -> tuple[str, ...]:
-    """Return the parts of the path of a file below a folder."""
+    """Return the names in the path from a folder to a file in it."""
     if isinstance(folder, Url) and isinstance(file, Url):
         start = folder.path.rstrip("/")
         return PurePosixPath(file.path.removeprefix(start).lstrip("/")).parts
@@ -139,12 +139,12 @@ def _below(folder: Place, file: Place) -> tuple[str, ...]:
 
 
 def _is_skipped(parts: Sequence[str]) -> bool:
-    """Return whether a file, or a folder above it, has no data; `_name=value` has data."""
+    """Return whether a name in a path starts with a dot or underscore, except `_name=value`."""
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)
 
 
 def suffix_of(file: Place) -> str:
-    """Return the suffix of a file, without that of its compression."""
+    """Return the suffix of a file; a suffix of compressed text, such as `.gz`, is dropped first."""
     name = PurePosixPath(file.name)
     return (name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()
 
@@ -167,7 +167,7 @@ def _with_keys(root: Place, files: Sequence[Place]) -> list[Part]:
         pairs = (part.split("=", 1) for part in _below(root, file)[:-1] if "=" in part)
         stated.append({name: unquote(value) for name, value in pairs})
         if stated[-1].keys() != stated[0].keys():
-            message = f"folders above it state {_shown(stated[-1])}, those of {files[0]}"
+            message = f"its folders have {_shown(stated[-1])}, but those above {files[0]} have"
             raise FileFormatError(f"{file}: {message} {_shown(stated[0])}")
     types = {name: _type([texts[name] for texts in stated]) for name in (stated or [{}])[0]}
     return [
@@ -177,7 +177,8 @@ def _with_keys(root: Place, files: Sequence[Place]) -> list[Part]:
 
 
 def _shown(keys: Iterable[str]) -> str:
-    return ", ".join(keys) or "nothing"
+    names = ", ".join(keys)
+    return f"the columns {names}" if names else "no columns"
 
 
 def _type(values: Sequence[str]) -> Callable[[str], int | float | str]:

@@ -76,7 +76,7 @@ class Url:
         self._call("invalidate_cache")
         known = self._call("info")
         if known["size"] is None:
-            raise OSError("the server does not state its size; download it first")
+            raise OSError("the server does not state the size of the file; download it first")
         shown = repr(sorted((name, known[name]) for name in known.keys() - _IGNORED))
         token = hashlib.blake2b(shown.encode(), digest_size=7).digest()
         return Status(known["size"], int.from_bytes(token, "big"))
@@ -107,7 +107,7 @@ class Url:
         yield from (Url(self.filesystem, name) for name in self._call("ls", detail=False))
 
     def files(self) -> Iterator[tuple[Url, int | None]]:
-        """Yield the files in this folder, at any depth, with their sizes, as far as known."""
+        """Yield the files in this folder, at any depth, with their sizes, None if unknown."""
         self._call("invalidate_cache")
         found = self._call("find", detail=True)
         yield from ((Url(self.filesystem, name), info["size"]) for name, info in found.items())
@@ -175,7 +175,7 @@ class _File(io.RawIOBase):
 
 @contextlib.contextmanager
 def _os_errors() -> Iterator[None]:
-    """Convert the errors of a library of fsspec, which may be of any class, to OSError."""
+    """Convert errors of fsspec and its libraries, which may be of any class, to OSError."""
     try:
         yield
     except FileNotFoundError as error:

@@ -44,5 +44,5 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot
     except ModuleNotFoundError as error:
-        raise OptionError("drawings need the package matplotlib: mstflow[plot]") from error
+        raise OptionError("plots need the package matplotlib; install mstflow[plot]") from error
     return matplotlib.pyplot

@@ -30,9 +30,10 @@ class Report:
 
     #: The calls of stages, in the order of submission.
     calls: list[StageCall] = field(default_factory=list)
-    #: For each round, the counts and numbers that stages wrote before it; see `after`.
+    #: For each round, the single values (integers and floats) that stages wrote before it. See
+    #: `after`.
     counts: dict[int, dict[str, Any]] = field(default_factory=dict)
-    #: The counts and numbers at the end.
+    #: These values at the end of the run.
     final: dict[str, Any] = field(default_factory=dict)
     plan: Plan = field(default_factory=Plan)
 
@@ -54,12 +55,12 @@ class Report:
         """Seconds per stage, over all rounds and partitions."""
         return _seconds(self.calls)
 
-    def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # the user's word
+    def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # public name, as in `Round`
         """Return the counts that stages had written by the end of a round."""
         return self.counts.get(round + 1, self.final)
 
     def plot(self, ax: Sequence[Any] | None = None) -> Any:
-        """Draw the vertices and edges of each round and the time of each stage with matplotlib.
+        """Plot the numbers of vertices and edges of each round, and the time of each stage.
 
         Parameters
         ----------
@@ -100,8 +101,8 @@ class Report:
         others = (name for name in self.final if name not in ("num_vertices", "num_edges"))
         varying = [name for name in others if len({counts.get(name) for counts in after}) > 1]
         lines = []
-        for row, took, found in zip(rounds, seconds, after, strict=True):
-            counts = (row.vertices, row.edges, *(found.get(name) for name in varying))
+        for row, took, counts_after in zip(rounds, seconds, after, strict=True):
+            counts = (row.vertices, row.edges, *(counts_after.get(name) for name in varying))
             costs = f"{row.bytes / 1e6:,.1f}", f"{took * 1e3:,.1f}"
             lines.append((str(row.number), *map(_count_text, counts), *costs))
         return Table(("round", "vertices", "edges", *varying, "MB", "ms"), lines, _shares(seconds))

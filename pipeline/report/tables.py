@@ -29,8 +29,8 @@ def as_text(caption: str, tables: Sequence[Table]) -> str:
     blocks = [caption] if caption else []
     for table in tables:
         lines = list(_lines(table))
-        first, *rest = (max(map(len, column)) for column in zip(*lines, strict=True))
-        rows = ([line[0].ljust(first), *map(str.rjust, line[1:], rest)] for line in lines)
+        first_width, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+        rows = ([line[0].ljust(first_width), *map(str.rjust, line[1:], widths)] for line in lines)
         blocks.append("\n".join(map("  ".join, rows)))
     return "\n\n".join(blocks)
 
@@ -59,7 +59,7 @@ def _row(tag: str, cells: Sequence[str], style: str, last: str = "") -> str:
     styles = [";text-align:left", *[";text-align:right"] * (len(cells) - 1)]
     styles[-1] += last
     drawn = (
-        f'<{tag} style="{_CELL}{style}{own}">{escape(cell)}</{tag}>'
-        for cell, own in zip(cells, styles, strict=True)
+        f'<{tag} style="{_CELL}{style}{cell_style}">{escape(cell)}</{tag}>'
+        for cell, cell_style in zip(cells, styles, strict=True)
     )
     return f"<tr>{''.join(drawn)}</tr>"

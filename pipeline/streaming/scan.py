@@ -74,14 +74,14 @@ class Scanner:
 
     def keys(self, weight: Any) -> Any:
         """Return the keys of weights in the memory of the worker that runs this task."""
-        return self.solver.here().keys(weight)
+        return self.solver.on_this_worker().keys(weight)
 
     def reduce(
         self, candidates: Candidates, num_fragments: int, record: Record | None, *, trim: bool
     ) -> Candidates:
         """Return the forest of candidates; with `trim`, first drop the edges after their cut."""
         pool().trim()  # the edges need larger blocks than scans have freed
-        solver = self.solver.here()
+        solver = self.solver.on_this_worker()
         ops, saved = solver.ops, record and record.load()
         if saved:
             edges = Columns(*map(ops.asarray, saved[0]))
@@ -115,7 +115,7 @@ class _Scan:
     def __post_init__(self) -> None:
         scanner, size, limit = self.scanner, self.num_fragments, self.limit
         dtype, folds = self.source.weight_dtype, limit is None and scanner.folds(size)
-        self._solver = scanner.solver.here()
+        self._solver = scanner.solver.on_this_worker()
         self._buffer = EdgeBuffer(self._solver, size, scanner.capacity, dtype, folds=folds)
         self._filter = None
         if self.labels is not None:

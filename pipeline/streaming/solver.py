@@ -37,7 +37,7 @@ class Solver:
         """The array module of one thread, for threads that work on different blocks."""
         return array_module(Backend(self.backend.name))
 
-    def here(self) -> Solver:
+    def on_this_worker(self) -> Solver:
         """Return this solver with the backend of the worker that runs this task."""
         return replace(self, backend=worker_backend(self.backend))
 

@@ -54,7 +54,8 @@ def weigh_candidates(
     order = ops.argsort(neighbor)
     for column in (ops.order_key(weight, signed=False), point):
         order = ops.gather(order, ops.argsort(ops.gather(column, order)))
-    # A point that is no candidate may have the same weight as the last candidate, and any position.
+    # A point that is not a candidate may weigh as much as the last candidate and have a smaller
+    # position. So `last` is -1: an edge that weighs as much as `reach` is not certain.
     unknown = ops.full(size, -1, dtype=position.dtype)
     weight, neighbor = ops.gather(weight, order), ops.gather(neighbor, order)
     return Neighbors(weight, neighbor, ops.maximum(reach, core), unknown)
@@ -62,7 +63,7 @@ def weigh_candidates(
 
 @stage(writes=("fragment", "num_vertices"))
 def start_fragments(ops: ArrayModule, distinct: Points) -> tuple[Index, Count]:
-    """Make each point a fragment."""
+    """Make each point a fragment; `num_vertices` is the current number of fragments."""
     size = len(distinct.ids)
     return ops.arange(size, dtype=ops.index_dtype(size)), size
 
@@ -75,35 +76,40 @@ def choose_candidates(
 
     The nearest candidate of a point outside its fragment is its nearest point outside for certain
     if no other point can precede it. Otherwise `reach` is a lower bound of the point's edges. A
-    fragment chooses its lightest edge if this is lighter than all lower bounds of its points. The
-    other end of a fragment that does not choose is the fragment itself.
+    fragment chooses its lightest edge if that edge is lighter than all lower bounds of its points.
+    The other end of a fragment that does not choose is the fragment itself.
 
     Write also the number of fragments that choose, and `unsure`: the points whose lower bounds
     prevent a choice. The points of the largest fragment that does not choose are omitted, because
     other fragments will join it.
     """
     size, index = len(distinct.ids), fragment.dtype
-    position, number = ops.arange(size, index), ops.arange(num_vertices, index)
-    weight, near = _nearest_candidates(ops, candidates, fragment)
+    position, all_fragments = ops.arange(size, index), ops.arange(num_vertices, index)
+    weight, candidate = _nearest_candidates(ops, candidates, fragment)
     reach, last = candidates.reach, candidates.last
-    is_sure = (near != position) & ((weight < reach) | ((weight == reach) & (near <= last)))
+    is_first = (weight < reach) | ((weight == reach) & (candidate <= last))
+    is_sure = is_first & (candidate != position)
     key, bound = ops.order_key(weight, signed=False), ops.order_key(reach, signed=False)
-    lightest, best_id, best_end = _lightest_edges(ops, distinct, fragment, near, key, num_vertices)
+    lightest, best_id, best_end = _lightest_edges(
+        ops, distinct, fragment, candidate, key, num_vertices
+    )
 
     owner, lower = ops.compact(~is_sure, fragment, bound)
     lowest = ops.scatter_reduce(owner, lower, num_vertices, "min", ops.largest(bound.dtype))
     chooses = (lightest < lowest) & (best_end < num_vertices)
 
-    sizes = ops.scatter_reduce(fragment, ops.full(size, 1, dtype=index), num_vertices, "sum", 0)
-    largest = ops.scatter_argmin(
+    num_points = ops.scatter_reduce(
+        fragment, ops.full(size, 1, dtype=index), num_vertices, "sum", 0
+    )
+    largest_fragment = ops.scatter_argmin(
         (ops.full(num_vertices, 0, dtype=index),),
-        ops.order_key(ops.where(chooses, 0, sizes), descending=True),
+        ops.order_key(ops.where(chooses, 0, num_points), descending=True),
         1,
     )
-    is_searched = ops.gather(~chooses & (number != largest), fragment)
+    is_searched = ops.gather(~chooses & (all_fragments != largest_fragment), fragment)
     is_unsure = ~is_sure & is_searched & (bound <= ops.gather(lightest, fragment))
     return (
-        ops.where(chooses, best_end, number),
+        ops.where(chooses, best_end, all_fragments),
         ops.where(chooses, best_id, ops.largest("int64")),
         ops.count(chooses),
         ops.compact(is_unsure, position)[0],
@@ -118,33 +124,33 @@ def _nearest_candidates(ops: ArrayModule, candidates: Neighbors, fragment: Any) 
     size = len(fragment)
     k = len(candidates.weight) // size
     weight = ops.full(size, ops.largest("float64"), dtype="float64")
-    near = ops.arange(size, fragment.dtype)
+    candidate = ops.arange(size, fragment.dtype)
     for rank in reversed(range(k)):
         other = candidates.neighbor[rank::k]
         is_outside = ops.gather(fragment, other, fill=fragment) != fragment
         weight = ops.where(is_outside, candidates.weight[rank::k], weight)
-        near = ops.where(is_outside, other, near)
-    return weight, near
+        candidate = ops.where(is_outside, other, candidate)
+    return weight, candidate
 
 
 def _lightest_edges(
-    ops: ArrayModule, distinct: Points, fragment: Any, near: Any, key: Any, num_fragments: int
+    ops: ArrayModule, distinct: Points, fragment: Any, candidate: Any, key: Any, num_fragments: int
 ) -> tuple[Any, Any, Any]:
-    """Return the lightest edge of each fragment from a point to `near`: key, id and other end.
+    """Return the key, id and other end of the lightest edge of each fragment to a `candidate`.
 
     Ties go to the smaller id. A fragment without edges gets the largest key and id, and
     `num_fragments` as the other end.
     """
-    position = ops.arange(len(near), near.dtype)
-    point, source, end, key = ops.compact(near != position, position, fragment, near, key)
-    edge = edge_ids(ops, distinct, point, end)
-    lightest = ops.scatter_reduce(source, key, num_fragments, "min", ops.largest(key.dtype))
-    is_lightest = key == ops.gather(lightest, source)
-    source, edge, end = ops.compact(is_lightest, source, edge, end)
-    best_id = ops.scatter_reduce(source, edge, num_fragments, "min", ops.largest("int64"))
-    source, end = ops.compact(edge == ops.gather(best_id, source), source, end)
-    target = ops.gather(fragment, end)
-    best_end = ops.scatter_reduce(source, target, num_fragments, "min", num_fragments)
+    position = ops.arange(len(candidate), candidate.dtype)
+    point, own, end, key = ops.compact(candidate != position, position, fragment, candidate, key)
+    edge_id = edge_ids(ops, distinct, point, end)
+    lightest = ops.scatter_reduce(own, key, num_fragments, "min", ops.largest(key.dtype))
+    is_lightest = key == ops.gather(lightest, own)
+    own, edge_id, end = ops.compact(is_lightest, own, edge_id, end)
+    best_id = ops.scatter_reduce(own, edge_id, num_fragments, "min", ops.largest("int64"))
+    own, end = ops.compact(edge_id == ops.gather(best_id, own), own, end)
+    other = ops.gather(fragment, end)
+    best_end = ops.scatter_reduce(own, other, num_fragments, "min", num_fragments)
     return lightest, best_id, best_end
 
 
@@ -163,12 +169,12 @@ def find_nearest_in_blocks(
     fragment: Index,
     unsure: Index,
 ) -> Neighbors:
-    """Find new candidates for the points `unsure`, in a pass over their pairs.
+    """Find new candidates for the points `unsure`, in a pass over all pairs with such a point.
 
     Raises
     ------
     GraphError
-        If there are no such points, because a metric returned two distances for one pair.
+        If `unsure` is empty, because a metric returned two distances for one pair.
     """
     if not len(unsure):
         raise GraphError("the metric returned different distances for the same pair of points")
@@ -187,7 +193,7 @@ def find_nearest_in_blocks(
 def comparing_pays(
     num_vertices: Count, num_chosen: Count, unsure: Index, distinct: Points
 ) -> Verdict:
-    """Return whether to end the rounds: a comparison of all fragments pays, or only one remains.
+    """Return whether to end the rounds: a comparison of fragments pays, or one fragment is left.
 
     A comparison needs few fragments. It takes less time than the next search if no fragment can
     choose and a quarter of the points are `unsure`.
@@ -207,11 +213,11 @@ def compare_fragments(
         none = ops.empty(0, fragment.dtype)
         return Edges(none, none, ops.empty(0, "uint64"), ops.empty(0, "int64"))
     weight, edge_id = ops.lightest_between(distinct, core, fragment, count)
-    place = ops.arange(count * count, "int64")
+    pair = ops.arange(count * count, "int64")
     is_edge = edge_id < ops.largest("int64")
-    place, weight, edge_id = ops.compact(is_edge, place, weight, edge_id)
+    pair, weight, edge_id = ops.compact(is_edge, pair, weight, edge_id)
     order = ops.argsort(edge_id)
-    u, v = (ops.asarray(end, fragment.dtype) for end in (place // count, place % count))
+    u, v = (ops.asarray(end, fragment.dtype) for end in (pair // count, pair % count))
     key = ops.order_key(weight, signed=False)
     return Edges(*(ops.gather(column, order) for column in (u, v, key, edge_id)))
 

@@ -10,10 +10,10 @@ from ..fields import Chosen, Copies, Count, Index, Verdict, VertexIndex, Weights
 
 @stage(writes=("distinct", "copies"))
 def drop_copies(ops: ArrayModule, points: Points, core_samples: Count) -> tuple[Points, Copies]:
-    """Drop points that equal `core_samples` points before them; `attach_copies` adds them again.
+    """Drop each point that has at least `core_samples` equal points before it.
 
     The core distance of such a point is 0, and so is the weight of its edge to the first equal
-    point.
+    point. `attach_copies` adds this edge to the forest.
     """
     first, count = ops.count_equal(points)
     # A metric that is a function may return any distance for equal points.
@@ -37,23 +37,25 @@ def build_tree(ops: ArrayModule, distinct: Points) -> Tree:
 
 @stage(writes="boxes")
 def bound_nodes(ops: ArrayModule, tree: Tree) -> Weights:
-    """Find a box around the points of each node of the tree, from the leaves up."""
+    """Find the coordinates of a box around the points of each tree node, from the leaves up."""
     return ops.bound_nodes(tree)
 
 
 @stage(writes=("core", "reach", "neighbor"))
 def find_core_distances(
-    ops: ArrayModule, tree: Tree, boxes: Weights, core_samples: Count, num_listed: Count
+    ops: ArrayModule, tree: Tree, boxes: Weights, core_samples: Count, neighbors_per_point: Count
 ) -> tuple[Weights, Weights, Index]:
     """Find the distance of each point to its `core_samples`-th nearest point, counting itself.
 
-    The first rounds use the lists of nearest points (`neighbor`), up to the distances `reach`.
+    `neighbor` lists the nearest points of each point, at least `neighbors_per_point` if there are
+    enough, and `reach` is the distance of the last one. The first rounds of Boruvka use these lists
+    before they search the tree.
     """
     size = len(tree.ids)
     if size == 1:
         zero = ops.full(1, 0.0, dtype="float64")
         return zero, zero, ops.empty(0, ops.index_dtype(size))
-    k = min(size - 1, max(num_listed, core_samples))
+    k = min(size - 1, max(neighbors_per_point, core_samples))
     found: tuple[Weights, Weights, Index] = ops.nearest_neighbors(tree, boxes, k, core_samples - 1)
     return found
 
@@ -62,7 +64,10 @@ def find_core_distances(
 def start_fragments(
     ops: ArrayModule, tree: Tree, core: Weights
 ) -> tuple[Index, Count, Index, Weights]:
-    """Make each point a fragment. The core distance is a lower bound of the edges of a point."""
+    """Make each point a fragment; `num_vertices` is the current number of fragments.
+
+    The core distance of a point is a lower bound of the weights of its edges.
+    """
     size = len(tree.ids)
     place = ops.arange(size, dtype=ops.index_dtype(size))
     return place, size, ops.full(size, size, dtype=place.dtype), core
@@ -83,8 +88,8 @@ def find_nearest_outside(
 ) -> tuple[VertexIndex, VertexIndex, Index, Weights]:
     """Find the lightest edge of each fragment, from the nearest point outside for each point.
 
-    A point keeps its nearest point while this is outside its fragment. After that, the weight of
-    the edge between them is a lower bound.
+    A point keeps its nearest point while that point is in another fragment. Once both are in one
+    fragment, the weight of their edge is a lower bound of the point's edges to other fragments.
 
     Source: March, Ram and Gray, for the nodes inside a fragment, which are skipped; Prokopenko, Sao
     and Lebrun-Grandie, for one search for each point. See `boruvka-points`.
@@ -103,27 +108,28 @@ def relabel_points(ops: ArrayModule, fragment: Index, label: VertexIndex) -> Ind
 
 @stage(writes="all_joined")
 def all_joined(num_vertices: Count) -> Verdict:
-    """Return whether all points are in one fragment."""
+    """Return whether all points are in one fragment; `num_vertices` counts the fragments."""
     return num_vertices <= 1
 
 
 @stage(writes="forest")
 def attach_copies(ops: ArrayModule, forest: Chosen, copies: Copies, points: Points) -> Chosen:
-    """Add the edge from each dropped point to the first point at distance 0 to the forest.
+    """For each dropped point, add to the forest its edge to the first point at distance 0.
 
-    This is the first equal point, or a point before it, because distances that are too small for
-    their dtype are 0. In the second case, the forest has an edge of weight 0 between these two.
+    The first point at distance 0 may precede the first equal point, because distances that are too
+    small for their dtype are 0. In this case, an edge of weight 0 in the forest joins these two
+    points.
     """
     copy, first = copies
     size = points.num_ids
     if not len(copy):
         return ops.empty(0, "int64")
-    edge = ops.concat([ops.asarray(ids, "int64") for ids in forest] or [ops.empty(0, "int64")])
-    u, v = edge // size, edge % size
+    edge_id = ops.concat([ops.asarray(ids, "int64") for ids in forest] or [ops.empty(0, "int64")])
+    u, v = edge_id // size, edge_id % size  # the id of an edge is u * size + v
     u, v = ops.compact(ops.point_distances(points, u, v) == 0, u, v)
-    nearest = ops.scatter_reduce(ops.concat([u, v]), ops.concat([v, u]), size, "min", size)
+    smallest_at_zero = ops.scatter_reduce(ops.concat([u, v]), ops.concat([v, u]), size, "min", size)
     first, copy = ops.asarray(first, "int64"), ops.asarray(copy, "int64")
-    end = ops.minimum(ops.gather(nearest, first), first)
+    end = ops.minimum(ops.gather(smallest_at_zero, first), first)
     return ops.minimum(end, copy) * size + ops.maximum(end, copy)
 
 

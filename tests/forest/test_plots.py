@@ -180,5 +180,5 @@ def test_report_on_given_axes():
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for plot in (FOREST.report.plot, lambda: FOREST.plot(PLACES)):
-        with pytest.raises(OptionError, match=r"matplotlib: mstflow\[plot\]"):
+        with pytest.raises(OptionError, match=r"matplotlib; install mstflow\[plot\]"):
             plot()

@@ -166,7 +166,7 @@ def test_tiles_have_all_edges_that_touch_them(grid, size):
     for number, tile in enumerate(tiles):
         (inside,) = np.nonzero(owner.ravel() == number)
         vertex = np.append(inside, -1)
-        u, v = vertex[tile.shape.u], vertex[tile.shape.v]
+        u, v = vertex[tile.template.u], vertex[tile.template.v]
         (places,) = np.nonzero(u != v)
         ids, weight = tile.edge_ids(places), tile.weights(source.weight_dtype)[places]
         assert ids.tolist() == [
@@ -175,7 +175,7 @@ def test_tiles_have_all_edges_that_touch_them(grid, size):
         ends = zip(*(column.tolist() for column in tile.ends(places)), strict=True)
         assert list(ends) == [expected[each][:2] for each in ids]
         assert weight.tolist() == [expected[each][2] for each in ids]
-        leaving = tile.edge_ids(tile.shape.leaving).tolist()
+        leaving = tile.edge_ids(tile.template.leaving).tolist()
         assert leaving == [
             each for each in ids if expected[each][0] in inside and expected[each][1] not in inside
         ]

@@ -152,8 +152,14 @@ def test_folders_above_the_given_one_are_no_columns(tmp_path):
         (["a.parquet", "b/u.npy"], r"files of several kinds \(.npy, .parquet\)"),
         (["a.parquet", "_delta_log/0.json"], "is a Delta table; pass DeltaTable"),
         (["a.parquet", ".hoodie/x"], "is a Hudi table"),
-        (["x=1/a.parquet", "y=1/a.parquet"], "folders above it state y, those of .* x"),
-        (["x=1/a.parquet", "b/a.parquet"], "folders above it state x, those of .* nothing"),
+        (
+            ["x=1/a.parquet", "y=1/a.parquet"],
+            "its folders have the columns y, but those above .* have the columns x",
+        ),
+        (
+            ["x=1/a.parquet", "b/a.parquet"],
+            "its folders have the columns x, but those above .* have no columns",
+        ),
         ([f"weight={NULL}/a.parquet", "weight=1/a.parquet"], "edge 0: column 'weight' has no val"),
     ],
 )
