@@ -51,9 +51,9 @@ def plot_forest(
         # Leave out the ends of turbo, whose dark colors are hard to distinguish.
         norm = ScalarMappable(norm or Normalize(-0.1, 1.1)).norm
         is_colored = label[forest.u] == label[forest.v]
-    paths, first = _paths(lines[is_colored], _levels(values[is_colored], norm, cmap.N))
+    paths, first_lines = _paths(lines[is_colored], _levels(values[is_colored], norm, cmap.N))
     ax = plt.gca() if ax is None else ax
-    colors = {"array": values[is_colored][first], "norm": norm, "cmap": cmap}
+    colors = {"array": values[is_colored][first_lines], "norm": norm, "cmap": cmap}
     ax.add_collection(LineCollection(paths, **colors, **style), autolim=False)
     if not is_colored.all():
         between = lines[~is_colored]
@@ -113,10 +113,10 @@ def _labels(forest: ForestEdges, color: Any) -> NDArray[Any]:
     return label
 
 
-def _levels(values: NDArray[np.float64], norm: Any, count: int) -> NDArray[np.int64]:
-    """Return which of `count` colors each value has; -1 if it is below the range or masked."""
+def _levels(values: NDArray[np.float64], norm: Any, num_colors: int) -> NDArray[np.int64]:
+    """Return which of `num_colors` colors each value has; -1 if it is below the range or masked."""
     scaled: NDArray[np.float64] = np.ma.filled(norm(values), -1.0)
-    return np.clip(np.floor(scaled * count), -1, count).astype(np.int64)
+    return np.clip(np.floor(scaled * num_colors), -1, num_colors).astype(np.int64)
 
 
 def _paths(

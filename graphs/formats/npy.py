@@ -56,8 +56,8 @@ def read_npy(path: Place) -> EdgeList:
 
 def read_npy_forest(path: Place, _: np.dtype[Any]) -> SavedForest:
     """Read all columns of a folder, and the identity of the graph if there is one."""
-    found = (file for file in path.iterdir() if file.suffix == ".npy")
-    files = [_open_column(file) for file in sorted(found, key=str)]
+    npy_files = (file for file in path.iterdir() if file.suffix == ".npy")
+    files = [_open_column(file) for file in sorted(npy_files, key=str)]
     columns = {file.path.stem: _read_checked([file])[0][0] for file in files}
     identity = path / f"{IDENTITY}.json"
     with file_errors(identity, ValueError):
@@ -206,16 +206,16 @@ def _open_column(path: Place) -> _Column:
     state = FileState.of(path)
     with file_errors(path, *ARRAY_ERRORS), path.open("rb") as file:
         shape, dtype = read_header(file)
-        size = file.tell()
+        header_size = file.tell()
         file.seek(0)
-        header = file.read(size)
+        header = file.read(header_size)
     if len(shape) != 1 or shape[0] < 0:
         raise FileFormatError(f"{path}: must be one-dimensional, not of shape {shape}")
     (length,) = shape
     kinds, wanted = ("iu", "integers") if length and path.stem in "uv" else ("biuf", "numbers")
     if dtype.kind not in kinds:
         raise FileFormatError(f"{path}: must hold {wanted}, not {dtype}")
-    expected = size + length * dtype.itemsize
+    expected = header_size + length * dtype.itemsize
     if state.size < expected:
         raise FileFormatError(
             f"{path}: has {state.size:,} bytes, expected {expected:,} for {length:,} edges"

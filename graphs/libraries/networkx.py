@@ -51,13 +51,13 @@ class Edges:
 def edges_of(graph: Any) -> Edges:
     """Return the edges of a networkx graph or multigraph, directed or not."""
     nodes = list(graph)
-    number = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
+    position_of = dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__
     has_keys = graph.is_multigraph()
     edges = graph.edges(data=True, keys=True) if has_keys else graph.edges(data=True)
     # One flat array instead of a list of tuples, which the garbage collector would visit.
     width, flat = 3 + has_keys, np.fromiter(chain.from_iterable(edges), object)
     count = len(flat) // width
-    u, v = (np.fromiter(map(number, flat[place::width]), np.int64, count) for place in (0, 1))
+    u, v = (np.fromiter(map(position_of, flat[place::width]), np.int64, count) for place in (0, 1))
     keys = flat[2::width].copy() if has_keys else None
     return Edges(nodes, u, v, keys, flat[width - 1 :: width].copy())
 

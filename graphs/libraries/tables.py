@@ -138,10 +138,10 @@ class Rows:
         block: list[Any] = []
         for names, table in tables(self.table, self.choose):
             while len(table):
-                free = _ROWS - sum(map(len, block))
-                block.append(table.slice(0, free))
-                table = table.slice(free)
-                if len(block[-1]) == free:
+                num_lacking = _ROWS - sum(map(len, block))
+                block.append(table.slice(0, num_lacking))
+                table = table.slice(num_lacking)
+                if len(block[-1]) == num_lacking:
                     yield names, pa.concat_tables(block)
                     block = []
         if block:

@@ -162,17 +162,17 @@ def _natural(parts: Sequence[str]) -> list[list[tuple[bool, int, str]]]:
 
 def _with_keys(root: Place, files: Sequence[Place]) -> list[Part]:
     """Return files with the columns that their folders below `root` state."""
-    stated = []
+    all_texts = []
     for file in files:
         pairs = (part.split("=", 1) for part in _below(root, file)[:-1] if "=" in part)
-        stated.append({name: unquote(value) for name, value in pairs})
-        if stated[-1].keys() != stated[0].keys():
-            message = f"its folders have {_shown(stated[-1])}, but those above {files[0]} have"
-            raise FileFormatError(f"{file}: {message} {_shown(stated[0])}")
-    types = {name: _type([texts[name] for texts in stated]) for name in (stated or [{}])[0]}
+        all_texts.append({name: unquote(value) for name, value in pairs})
+        if all_texts[-1].keys() != all_texts[0].keys():
+            message = f"its folders have {_shown(all_texts[-1])}, but those above {files[0]} have"
+            raise FileFormatError(f"{file}: {message} {_shown(all_texts[0])}")
+    types = {name: _type([texts[name] for texts in all_texts]) for name in (all_texts or [{}])[0]}
     return [
         Part(file, tuple((n, None if t == _MISSING else types[n](t)) for n, t in texts.items()))
-        for file, texts in zip(files, stated, strict=True)
+        for file, texts in zip(files, all_texts, strict=True)
     ]
 
 

@@ -74,12 +74,12 @@ class Url:
     def stat(self) -> Status:
         """Return the size, and a digest that changes with the file."""
         self._call("invalidate_cache")
-        known = self._call("info")
-        if known["size"] is None:
+        info = self._call("info")
+        if info["size"] is None:
             raise OSError("the server does not state the size of the file; download it first")
-        shown = repr(sorted((name, known[name]) for name in known.keys() - _IGNORED))
+        shown = repr(sorted((name, info[name]) for name in info.keys() - _IGNORED))
         token = hashlib.blake2b(shown.encode(), digest_size=7).digest()
-        return Status(known["size"], int.from_bytes(token, "big"))
+        return Status(info["size"], int.from_bytes(token, "big"))
 
     def open(self, mode: str = "rb", buffering: int = -1, *, is_sequential: bool = True) -> Any:
         """Open for reading; unless `is_sequential`, nothing is read ahead."""
@@ -109,8 +109,8 @@ class Url:
     def files(self) -> Iterator[tuple[Url, int | None]]:
         """Yield the files in this folder, at any depth, with their sizes, None if unknown."""
         self._call("invalidate_cache")
-        found = self._call("find", detail=True)
-        yield from ((Url(self.filesystem, name), info["size"]) for name, info in found.items())
+        infos = self._call("find", detail=True)
+        yield from ((Url(self.filesystem, name), info["size"]) for name, info in infos.items())
 
     def matches(self) -> list[Url]:
         """Return the files and folders that match the pattern of this path."""

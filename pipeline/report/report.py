@@ -1,4 +1,4 @@
-"""Reports: the plan, vertices and edges of each round, time and bytes of each stage, counts."""
+"""Reports: the plan, numbers of vertices and edges by round, time and bytes by stage, counts."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Report:
             calls_of.setdefault(call.round, []).append(call)
         rounds = []
         for number, calls in calls_of.items():
-            counts, moved = self.counts.get(number, {}), sum(call.work.bytes for call in calls)
-            sizes = counts.get("num_vertices"), counts.get("num_edges")
-            rounds.append(Round(number, *sizes, _seconds(calls), moved))
+            counts, num_bytes = self.counts.get(number, {}), sum(call.work.bytes for call in calls)
+            vertices, edges = counts.get("num_vertices"), counts.get("num_edges")
+            rounds.append(Round(number, vertices, edges, _seconds(calls), num_bytes))
         return rounds
 
     @property

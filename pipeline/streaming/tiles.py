@@ -44,8 +44,8 @@ class TileJoiner:
 
     def join(self, source: EdgeSource) -> tuple[tuple[int, ...], int, Iterator[JoinedTile]]:
         """Return the shape of a partition, a bound on its remaining edges, and its joined tiles."""
-        shape, most, tiles = source.tiles()
-        return shape, most, self._join_each(source, tiles, math.prod(shape))
+        shape, max_remaining, tiles = source.tiles()
+        return shape, max_remaining, self._join_each(source, tiles, math.prod(shape))
 
     def _join_each(
         self, source: EdgeSource, tiles: Iterator[Tile], num_vertices: int
