@@ -35,17 +35,20 @@ def run(options: argparse.Namespace) -> None:
     """Read the graph, compute and write its forest, and print a summary."""
     watch = Stopwatch(options.started)
     if options.output == STDOUT and options.coordinates:
-        message = "-o - writes CSV, which has no coordinates; write to a .geojson file"
+        message = (
+            "standard output (-o -) gets CSV, which has no coordinates; write to a .geojson file"
+        )
         raise OptionError(message)
     check_files(options, [options.performance_report], [options.coordinates])
-    places = None if options.coordinates is None else read_coordinates(options.coordinates)
+    coordinates = None if options.coordinates is None else read_coordinates(options.coordinates)
     watch.stop("start")
-    with open_output(options, coordinates=places, has_names=options.ends is not None) as output:
+    has_names = options.ends is not None
+    with open_output(options, coordinates=coordinates, has_names=has_names) as output:
         forest = _solve(options, watch)
         facts = _facts(forest)
         watch.stop("solve")
         if output is not None:
-            forest.save(output, coordinates=places)
+            forest.save(output, coordinates=coordinates)
             watch.stop("write")
     facts |= costs(watch)
     report(options, facts, lambda: print_lines(_lines(facts, options)))
@@ -93,8 +96,8 @@ def _cluster(options: argparse.Namespace) -> Iterator[Any]:
 def _start_resource_tracker() -> None:
     """Start the process that tracks resources of worker processes, and make it ignore SIGHUP.
 
-    A closing terminal sends SIGHUP to all processes. Without the tracker, this process would print
-    tracebacks about unknown semaphores when it ends.
+    A closing terminal sends SIGHUP to all processes. If it ended the tracker, this process would
+    print tracebacks about unknown semaphores when it ends.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
         from multiprocessing import resource_tracker
@@ -134,6 +137,6 @@ def _lines(facts: dict[str, Any], options: argparse.Namespace) -> Iterator[tuple
     is_numpy_chosen = options.backend == "auto" and facts["backend"] == "numpy"
     if is_numpy_chosen and facts["edges"] >= sizes().kernels_loaded_from:
         if why_not("numba"):
-            yield "faster", "install Numba, the extra `cpu`: it compiles kernels"
+            yield "faster", "install the extra `cpu`: its Numba compiles kernels"
         else:
             yield "faster", "mstflow info --compile compiles the kernels once"

@@ -119,7 +119,7 @@ def open_graph(
             raise OptionError(message)
         if num_vertices is not None:
             raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
-        options: Any = {"encoding": encoding, "format": format, "workers": workers}
+        options: Any = {"encoding": encoding, "format": format, "cluster": workers}
         options |= {"memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource

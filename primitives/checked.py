@@ -61,7 +61,7 @@ def _places(argument: str, index: Any, size: int) -> str:
     if not len(index) or (int(index.min()) >= 0 and int(index.max()) < size):
         return ""
     bad = index[(index < 0) | (index >= size)][0]
-    return f"{argument} contains {bad}, but there are {size} places"
+    return f"{argument} contains {bad}, but indices must be from 0 to {size - 1}"
 
 
 def _same_length(**arrays: Any) -> str:
@@ -107,7 +107,7 @@ def _broadcast(values: Any, offsets: Any) -> str:
 def _scatter(index: Any, values: Any, size: int, *_: Any, **__: Any) -> str:
     problem = _places("index", index, size)
     if problem or not np.ndim(values):
-        return problem  # the places of a single value may repeat
+        return problem  # one value may be written to a place twice
     ordered = index.copy()
     ordered.sort()
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -192,7 +192,7 @@ def _contract_tile(u: Any, v: Any, key: Any, size: int) -> str:
 
 @_check("unite")
 def _unite(parent: Any, u: Any, v: Any, **_: Any) -> str:
-    return _pointer_jump(parent) or _pairs(u, v, len(parent))
+    return _parents(parent) or _pairs(u, v, len(parent))
 
 
 @_check("join_levels")
@@ -204,7 +204,7 @@ def _join_levels(u: Any, v: Any, ends: Any, size: int) -> str:
 
 @_check("label_level")
 def _label_level(parent: Any, level: Any, *_: Any, **__: Any) -> str:
-    return _same_length(parent=parent, level=level) or _pointer_jump(parent)
+    return _same_length(parent=parent, level=level) or _parents(parent)
 
 
 @_check("gather")
@@ -232,7 +232,7 @@ def _weights_of(keys: Any, dtype: Any, **_: Any) -> str:
 
 
 @_check("pointer_jump")
-def _pointer_jump(parent: Any) -> str:
+def _parents(parent: Any) -> str:
     if problem := _places("parent", parent, len(parent)):
         return problem
     ancestor = parent
@@ -248,10 +248,11 @@ def _path_sums(parent: Any, values: Any) -> str:
     problem = _places("parent", parent, len(parent)) or _same_length(parent=parent, values=values)
     if problem := problem or _dtype("values", values, "iu", "integers"):
         return problem
-    step = parent.copy()
-    step[:] = 1
-    early = parent[parent < step.cumsum() - 1]
-    return f"parent contains {early[0]} for a node with a larger number" if len(early) else ""
+    ones = parent.copy()
+    ones[:] = 1
+    node = ones.cumsum() - 1
+    smaller = parent[parent < node]
+    return f"parent contains {smaller[0]} for a node with a larger number" if len(smaller) else ""
 
 
 @_check("range_max")
@@ -281,7 +282,7 @@ def _point_distances(points: Any, u: Any, v: Any) -> str:
 @_check("build_tree")
 def _build_tree(points: Any, depth: int) -> str:
     is_right = depth == 0 or (depth > 0 and 2**depth <= len(points.ids))
-    message = f"depth is {depth}, but there are {len(points.ids)} points"
+    message = f"depth is {depth}, but {len(points.ids)} points allow no 2**depth leaves"
     return _points(points) or _unless(is_right, message)
 
 
@@ -289,7 +290,7 @@ def _build_tree(points: Any, depth: int) -> str:
 def _neighbors(tree: Any, boxes: Any, k: int, rank: int) -> str:
     count = len(tree.ids)
     is_right = 1 <= k < count and 0 <= rank <= k
-    message = f"k is {k} and rank {rank}, but there are {count} points"
+    message = f"expected 1 <= k < {count} and 0 <= rank <= k, got k = {k} and rank = {rank}"
     return _points(tree) or _unless(is_right, message)
 
 

@@ -1,4 +1,4 @@
-"""Saved forests: read their columns, and identify their graph; `write_columns` writes them."""
+"""Saved forests: read their columns, and identify their graph; each format writes its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def graph_identity(graph: EdgeSource) -> dict[str, int | str | None]:
 
 
 def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
-    """Read the columns of a forest and the identity of its graph, with "maximum" if it is stated.
+    """Read the columns of a forest and the identity of its graph; "maximum" if it says so.
 
     Weights in text are parsed in the dtype of the graph's weights, so they are not rounded. The
     columns are "edge_id" and optionally "u", "v" and "weight", of equal length and in any order. If
@@ -63,18 +63,18 @@ def read_forest(path: Path, weight_dtype: np.dtype[Any], name_type: Any = None) 
         message = f"{path}: expected columns edge_id and optionally u, v, weight; found {found}"
         raise FileFormatError(message)
     for name, column in columns.items():
-        if problem := column_problem(name, column, is_name=name in ends):
+        if problem := column_problem(name, column, holds_names=name in ends):
             raise FileFormatError(f"{path}: {problem}")
     if len({column.shape for column in columns.values()}) > 1:
         raise FileFormatError(f"{path}: the columns differ in length")
     return columns, identity
 
 
-def column_problem(name: str, column: NDArray[Any], *, is_name: bool = False) -> str | None:
+def column_problem(name: str, column: NDArray[Any], *, holds_names: bool = False) -> str | None:
     """Return the reason why an array cannot be the column `name`, or None if it can."""
     if column.ndim != 1:
         return f"{name} must be one-dimensional, not of shape {column.shape}"
-    if is_name and column.dtype.kind == "O":
+    if holds_names and column.dtype.kind == "O":
         return None
     kinds = "biuf" if name == "weight" else "iu"
     if column.dtype.kind not in kinds or column.dtype.itemsize > 8:

@@ -24,7 +24,10 @@ _ARCHIVE_ERRORS = zipfile.BadZipFile, NotImplementedError
 
 
 def read_npz(path: Place) -> EdgeList:
-    """Read an archive of arrays `u`, `v` and optionally `w` or `weight`, and a scalar `n`."""
+    """Read an archive of arrays `u` and `v`, and optionally `w` or `weight`, and a scalar `n`.
+
+    `n` is the number of vertices.
+    """
     columns = _read_arrays(path)
     stated = columns.pop("n", None)
     if stated is not None and (stated.ndim or stated.dtype.kind not in "iu"):
@@ -59,7 +62,7 @@ def _read_arrays(path: Place) -> dict[str, NDArray[Any]]:
 
 
 def array_bytes(path: Place) -> int:
-    """Return the bytes of all arrays, which the archive states; check the headers against them."""
+    """Return the total bytes that the archive states; check that no header needs more."""
     with (
         file_errors(path, *_ARCHIVE_ERRORS),
         path.open("rb") as file,
@@ -75,7 +78,9 @@ def array_bytes(path: Place) -> int:
             with file_errors(f"{path}: array {name}", *ARRAY_ERRORS), archive.open(member) as array:
                 shape, dtype = read_header(array)
                 if not 0 <= math.prod(shape) * dtype.itemsize <= member.file_size:
-                    raise ValueError(f"states shape {shape} in {member.file_size:,} bytes")
+                    raise ValueError(
+                        f"has shape {shape}, which needs more than its {member.file_size:,} bytes"
+                    )
     return total
 
 

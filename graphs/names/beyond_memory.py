@@ -101,7 +101,7 @@ def number_beyond_memory(
 ) -> EdgeSource:
     """Return all named pairs as a source with `names`.
 
-    `pairs` start after those that a killed run divided; see `count_divided_pairs`. The source reads
+    `pairs` start after those that a killed run divided; see `count_pairs_done`. The source reads
     pairs and names from files in `folder`, which keeps them for a later run with the same
     `identity`, a JSON value. If `folder` is None, the files are in a scratch folder, which is
     removed when the names are no longer used.
@@ -112,7 +112,7 @@ def number_beyond_memory(
     with contextlib.ExitStack() as resources, duckdb_errors():
         if folder is None:
             folder = Path(resources.enter_context(scratch_folder(None))) / "checkpoint" / "pairs"
-        if count_divided_pairs(folder, identity, spill) is None:
+        if count_pairs_done(folder, identity, spill) is None:
             _check_removable(folder)
             _create_folder(folder, _key(identity, spill))
         config = {
@@ -142,7 +142,7 @@ def load_numbered(folder: Path, identity: Any, spill: Spill) -> EdgeSource | Non
     return _source(folder, contextlib.ExitStack(), spill)
 
 
-def count_divided_pairs(folder: Path, identity: Any, spill: Spill) -> int | None:
+def count_pairs_done(folder: Path, identity: Any, spill: Spill) -> int | None:
     """Return the number of pairs that a killed run with the same input divided, or None."""
     state = _load_json(folder / "state.json")
     return sum(state["rows"]) if state and state["key"] == _key(identity, spill) else None

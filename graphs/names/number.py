@@ -1,4 +1,4 @@
-"""Number the vertices of named pairs: in memory by Arrow's dictionary encoding, or on disk."""
+"""Number vertices given as pairs of names: in memory by Arrow's dictionary encoding, or on disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..formats import parts_of
 from ..libraries.dask import is_dask
 from ..places.url import places_of
 from ..source import EdgeSource
-from .beyond_memory import Spill, count_divided_pairs, load_numbered, number_beyond_memory
+from .beyond_memory import Spill, count_pairs_done, load_numbered, number_beyond_memory
 from .codes import number_names
 from .on_workers import number_on_workers
 from .pairs import named_pairs
@@ -39,19 +39,19 @@ def number_graph(
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     spill: Spill = Spill(),  # noqa: B008  # immutable
-    workers: Any = None,
+    cluster: Any = None,
 ) -> EdgeList | EdgeSource:
-    """Return the graph of `named_pairs` with its vertices numbered.
+    """Return the graph whose pairs of names `named_pairs` reads, with its vertices numbered.
 
     Without `ends`, the columns have their default names. If the pairs need more than `memory`
     bytes, DuckDB numbers them on disk, and the graph is a source. The folder `checkpoint` keeps
-    numbered pairs that come from files. If `workers`, the scheduler of a cluster, are given, they
-    number the pairs that Dask computes.
+    numbered pairs that come from files. `spill` has the settings of numbering on disk. The workers
+    of `cluster`, a scheduler, number the pairs that Dask computes.
     """
     if ends is not None:
         _check_ends(ends)
-    if workers is not None and is_dask(graph):
-        return number_on_workers(graph, ends, weight, workers)
+    if cluster is not None and is_dask(graph):
+        return number_on_workers(graph, ends, weight, cluster)
     pairs = partial(named_pairs, graph, ends, weight, format, encoding)
     folder = identity = None
     files = places_of(graph)
@@ -63,26 +63,26 @@ def number_graph(
             weight,
             format,
             encoding,
-            *(file_fingerprint(place) + str(keys or "") for place, keys in parts),
+            *(file_fingerprint(place) + str(folder_keys or "") for place, folder_keys in parts),
         ]
         if (stored := load_numbered(folder, identity, spill)) is not None:
             return stored
-        num_divided = None if memory is None else count_divided_pairs(folder, identity, spill)
-        if memory is not None and num_divided is not None:
-            return number_beyond_memory(pairs(num_divided), memory, folder, identity, spill)
+        num_done = None if memory is None else count_pairs_done(folder, identity, spill)
+        if memory is not None and num_done is not None:
+            return number_beyond_memory(pairs(num_done), memory, folder, identity, spill)
     tables = pairs()
     loaded, size = deque[Any](), 0
     for table in tables:
         loaded.append(table)
         size += table.nbytes
         if memory is not None and size * spill.growth > memory:
-            dropped = (loaded.popleft() for _ in range(len(loaded)))
-            return number_beyond_memory(chain(dropped, tables), memory, folder, identity, spill)
+            released = (loaded.popleft() for _ in range(len(loaded)))
+            return number_beyond_memory(chain(released, tables), memory, folder, identity, spill)
     return _number_in_memory(loaded)
 
 
 def _check_ends(ends: Any) -> None:
-    """Check that the ends are two columns, or two tuples of columns of one length."""
+    """Check that the ends are two columns, or two different tuples with as many columns each."""
     parts = [list(columns_in(end)) for end in ends] if isinstance(ends, tuple | list) else []
     are_columns = all(isinstance(column, str | int) for end in parts for column in end)
     is_pair = len(parts) == 2 and len(parts[0]) == len(parts[1]) > 0 and parts[0] != parts[1]
@@ -93,7 +93,7 @@ def _check_ends(ends: Any) -> None:
 
 
 def _number_in_memory(pairs: deque[Any]) -> EdgeList:
-    """Return named pairs as an edge list with `names`, and drop the pairs."""
+    """Return pairs of names as an edge list with `names`, and release the pairs."""
     num_edges = sum(map(len, pairs))
     report_progress("number names", 0, 2 * num_edges)
     u, v, weight, names = number_names(pairs)

@@ -67,7 +67,7 @@ class ConvertedGraph:
         forest = minimum_spanning_forest(
             (u, v, column), num_vertices=len(self), maximum=maximum, progress=False
         )
-        step = -1 if maximum else 1  # reversed before and after the sort, ties keep their order
+        step = -1 if maximum else 1  # reverse, sort and reverse again, so ties stay in their order
         chosen = forest.edge_ids[::step]
         by_weight: NDArray[np.int64] = chosen[np.argsort(column[chosen], kind="stable")[::step]]
         return ids[by_weight]

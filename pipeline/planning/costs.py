@@ -5,30 +5,33 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..streaming.bounds import FOLD_SHARE, LAST_SHARE, ScanMemory, SweepMemory
+from ..streaming.bounds import FORESTS_OF_LAST_SCAN, FORESTS_PER_FOLD, ScanMemory, SweepMemory
 from ..streaming.buckets import edges_moved
 from ..streaming.facts import GraphFacts
 
-#: Light edges per vertex that the first of two scans takes. There are fewer than in
+#: The first of two scans keeps the lightest edges, this many per vertex: fewer than
 #: `filter-boruvka`, to save memory.
 _LIGHT_PER_VERTEX = 1.5
-#: The largest share of the capacity for light edges. Their limit is estimated from a sample, and a
-#: buffer that overflows drops its heavier half.
+#: The largest share of the capacity for light edges. The weight up to which edges are light is
+#: estimated from a sample, so there may be more; a buffer that overflows drops its heavier half.
 _LIGHT_SHARE = 7 / 8
-#: Edges per vertex above which a second scan is faster than holding and joining all edges.
+#: Edges per vertex above which a second scan is faster than holding all edges and
+#: computing their forest.
 _DENSE = 6
-#: The edges that a scan holds: as a share of the capacity if it has dropped a heavier half, and as
-#: a share of all edges if few fragments remain.
-_SHARE_AFTER_DROP, _SHARE_OF_LAST_SCAN = 0.75, 0.03
+#: The share of the capacity in use after a buffer has overflowed.
+_SHARE_AFTER_DROP = 0.75
+#: The share of all edges that the last scan keeps.
+_SHARE_OF_LAST_SCAN = 0.03
 
 #: Seconds to load kernels.
 _LOADING = 0.1
-#: Nanoseconds of a thread per edge that a first scan reads, and that a later scan reads: it looks
-#: up the fragments of the ends.
+#: The time of a thread per edge, in nanoseconds: in a first scan, and in a later one, which also
+#: looks up the fragments of the ends.
 _FIRST_READ, _LATER_READ = 5.0, 17.0
-#: Nanoseconds of a thread to compute a forest, per edge and per vertex.
+#: The time of a thread to compute a forest, in nanoseconds: per edge and per vertex.
 _FOREST_EDGE, _FOREST_VERTEX = 60.0, 30.0
-#: Nanoseconds of a thread per edge that a sweep deals to buckets, and per edge that it moves.
+#: The time of a thread in a sweep, in nanoseconds: per edge, to choose its bucket; and for each
+#: time that an edge is written to a bucket and read again.
 _DEALT, _MOVED = 50.0, 70.0
 
 
@@ -58,46 +61,46 @@ def cost_of_scans(scans: ScanMemory, capacity: int, num_light: int, rates: Rates
     """Estimate the cost of scans whose tasks hold `capacity` edges each."""
     graph, parts, scheduler = scans.graph, scans.partitions, scans.scheduler
     vertices, edges, workers = graph.num_vertices, graph.num_edges, min(scheduler.workers, parts)
-    taken = edges_taken(graph, capacity, parts, num_light) if scans.can_rescan else [edges]
-    num_scans, held = len(taken), min(capacity, math.ceil(max(taken) / parts))
+    kept = edges_kept(graph, capacity, parts, num_light) if scans.can_rescan else [edges]
+    num_scans, kept_by_task = len(kept), min(capacity, math.ceil(max(kept) / parts))
     read = edges * graph.columns_bytes
-    computing = edges * 1e-9 / (workers * scheduler.task_threads)
+    edges_of_thread = edges / (workers * scheduler.task_threads)
     scanning = sum(
-        max(nanoseconds * computing, read / rates.disk / workers)
+        max(nanoseconds * 1e-9 * edges_of_thread, read / rates.disk / workers)
         for nanoseconds in [_FIRST_READ] + [_LATER_READ] * (num_scans - 1)
     )
-    solving = _FOREST_EDGE * sum(taken) / workers
-    solving += num_scans * (1 + scans.levels) * _FOREST_VERTEX * vertices
+    solving = _FOREST_EDGE * 1e-9 * sum(kept) / workers
+    solving += num_scans * (1 + scans.levels) * _FOREST_VERTEX * 1e-9 * vertices
     # Each partition sends its forest up the tree and receives the labels.
-    forests = sum(min(vertices, held, each / parts) * graph.edge_bytes for each in taken)
+    forests = sum(min(vertices, kept_by_task, count / parts) * graph.edge_bytes for count in kept)
     labels = (num_scans - 1) * vertices * graph.index_bytes
     sent = parts * (forests + labels) if parts > 1 else 0
-    seconds = _LOADING + scanning + solving * 1e-9 + sent / rates.network / workers
+    seconds = _LOADING + scanning + solving + sent / rates.network / workers
     return Estimate(num_scans, num_scans * read, int(sent), seconds)
 
 
 def choose_num_light(graph: GraphFacts, capacity: int, partitions: int) -> int:
     """Return the number of light edges of the first scan; 0 if it needs no limit."""
-    folds = graph.num_vertices <= capacity // FOLD_SHARE
-    if folds and graph.num_edges <= _DENSE * graph.num_vertices:
+    can_fold = graph.num_vertices <= capacity // FORESTS_PER_FOLD
+    if can_fold and graph.num_edges <= _DENSE * graph.num_vertices:
         return 0
     return int(min(_LIGHT_PER_VERTEX * graph.num_vertices, _LIGHT_SHARE * capacity * partitions))
 
 
-def edges_taken(graph: GraphFacts, capacity: int, parts: int, num_light: int) -> list[float]:
-    """Return the number of edges that each scan holds, in partitions of up to `capacity`.
+def edges_kept(graph: GraphFacts, capacity: int, parts: int, num_light: int) -> list[float]:
+    """Return the number of edges that each scan keeps, in tasks of up to `capacity`.
 
     c random edges per vertex reduce n fragments to about n exp(-1.5 c).
     """
-    vertices, edges, held = graph.num_vertices, graph.num_edges, capacity * parts
-    if edges <= held and not num_light:
+    vertices, edges, total_capacity = graph.num_vertices, graph.num_edges, capacity * parts
+    if edges <= total_capacity and not num_light:
         return [edges]
-    taken = [num_light or _SHARE_AFTER_DROP * held]
-    fragments = vertices * math.exp(-1.5 * taken[0] / max(1, vertices))
-    while fragments > capacity / LAST_SHARE:
-        taken.append(_SHARE_AFTER_DROP * held)
-        fragments *= math.exp(-1.5 * taken[-1] / fragments)
-    return [*taken, _SHARE_OF_LAST_SCAN * edges]
+    kept = [num_light or _SHARE_AFTER_DROP * total_capacity]
+    fragments = vertices * math.exp(-1.5 * kept[0] / max(1, vertices))
+    while fragments > capacity / FORESTS_OF_LAST_SCAN:
+        kept.append(_SHARE_AFTER_DROP * total_capacity)
+        fragments *= math.exp(-1.5 * kept[-1] / fragments)
+    return [*kept, _SHARE_OF_LAST_SCAN * edges]
 
 
 def cost_of_sweep(memory: SweepMemory, capacity: int, rates: Rates) -> Estimate:

@@ -33,8 +33,8 @@ class Plan:
     holds_forests: bool = False
     #: The number of light edges that the first scan takes; 0 for all edges.
     num_light: int = 0
-    #: The bytes that this plan needs, and the smallest bound on memory for which a plan exists: of
-    #: one task on a cluster, otherwise of all tasks that run at once. None if the run loads the
+    #: The bytes that this plan needs, and the smallest bound on memory for which a plan exists: for
+    #: one task on a cluster, elsewhere for all tasks that run at once. None if the run loads the
     #: whole graph.
     memory: int | None = None
     least_memory: int | None = None
@@ -58,7 +58,7 @@ class Rule(NamedTuple):
     reason: str
 
 
-_FIELDS = "only whole and iterate return fields other than the forest"
+_FIELDS = "only whole and iterate return results other than the forest"
 #: "auto" chooses the strategy of the first rule that applies, or "two-scan" if workers cannot hold
 #: its tasks.
 RULES = (
@@ -76,7 +76,7 @@ RULES = (
     Rule(
         lambda run: run.alternatives.is_custom and run.is_split,
         "iterate",
-        "only forests can be merged, and a custom pipeline may find other edges",
+        "the results of a custom pipeline cannot be merged: they may not be minimum forests",
     ),
     Rule(lambda run: not run.graph.is_in_memory, "two-scan", "the graph is streamed"),
     Rule(lambda run: run.is_split, "tree", "the graph is in memory, in partitions"),
@@ -151,9 +151,11 @@ def _plan_scans(decided: Plan, request: Request, rates: Rates) -> Plan:
     least = scans.least_memory
     capacity, lowered = _capacity(request, scans)
     num_light = choose_num_light(graph, capacity, scans.partitions) if scans.can_rescan else 0
-    has_cost = graph.num_edges < sys.maxsize and STRATEGIES[strategy].streams
+    is_size_known = graph.num_edges < sys.maxsize
+    has_estimate = is_size_known and STRATEGIES[strategy].streams
     needed = scans.memory(min(capacity, graph.num_edges))
-    may_sweep = request.options.strategy == "auto" and strategy == "two-scan" and request.may_sweep
+    is_auto = request.options.strategy == "auto" and strategy == "two-scan"
+    could_sweep = is_auto and request.may_sweep
     return replace(
         decided,
         reason=decided.reason + lowered,
@@ -161,21 +163,21 @@ def _plan_scans(decided: Plan, request: Request, rates: Rates) -> Plan:
         holds_forests=strategy == "iterate" and capacity < graph.num_edges,
         num_light=num_light,
         memory=max(needed, least),
-        least_memory=min(least, request.sweep.least_memory) if may_sweep else least,
-        estimate=cost_of_scans(scans, capacity, num_light, rates) if has_cost else None,
+        least_memory=min(least, request.sweep.least_memory) if could_sweep else least,
+        estimate=cost_of_scans(scans, capacity, num_light, rates) if has_estimate else None,
     )
 
 
 def _capacity(request: Request, scans: ScanMemory) -> tuple[int, str]:
     """Return the number of edges that a task may hold, and why the bound was lowered, if it was."""
-    (bound, option), lowered = request.bound, ""
+    (bound, prefix), lowered = request.bound_and_prefix, ""
     default, most = request.scheduler.default_memory, request.scheduler.max_memory
     if bound is None and default is not None:
         bound = max(default, scans.least_memory)
     elif bound is not None and most is not None and bound > most:
         bound = most
         lowered = f"; memory= is lowered to {show_bytes(most)}, the limit of the smallest worker"
-    return scans.capacity(bound, option), lowered
+    return scans.capacity(bound, prefix), lowered
 
 
 def _worker_shortage(request: Request, strategy: str) -> str:
@@ -195,15 +197,15 @@ def _worker_shortage(request: Request, strategy: str) -> str:
 
 def _plan_sweep(decided: Plan, request: Request, rates: Rates) -> Plan:
     """Add the capacity, memory and cost of the strategy "sweep" to its plan."""
-    memory = request.sweep
-    capacity = memory.capacity(*request.bound)
+    sweep = request.sweep
+    capacity = sweep.capacity(*request.bound_and_prefix)
     return replace(
         decided,
         algorithm="kruskal",
         capacity=capacity,
-        memory=memory.memory(capacity),
-        least_memory=memory.least_memory,
-        estimate=cost_of_sweep(memory, capacity, rates),
+        memory=sweep.memory(capacity),
+        least_memory=sweep.least_memory,
+        estimate=cost_of_sweep(sweep, capacity, rates),
     )
 
 

@@ -124,8 +124,8 @@ class Request:
         return bound if self.options.bound is None or bound < self.options.bound else None
 
     @property
-    def bound(self) -> tuple[int | None, str]:
-        """The bound on memory, and the words that errors put before it."""
+    def bound_and_prefix(self) -> tuple[int | None, str]:
+        """The bound on memory of a caller or a device, and the words that errors put before it."""
         if self.device_bound is not None:
             return self.device_bound, "two thirds of the GPU's free memory: "
         return self.options.bound, "memory="

@@ -75,11 +75,12 @@ _DEALT_EDGE, _TILE_RANK = 64, 40
 #: first scan then fits three times.
 _USUAL_CAPACITY, _MAX_SHARES = 2**24, 12
 
-#: A first scan without a limit replaces a full buffer by its forest only if a forest is at most
-#: 1 / `FOLD_SHARE` of the buffer. Otherwise a second scan takes less time.
-FOLD_SHARE = 8
-#: A later scan has no limit if a forest of its fragments is at most 1 / `LAST_SHARE` of the buffer.
-LAST_SHARE = 3
+#: A first scan without a limit replaces a full buffer by its forest only if the buffer has room for
+#: this many forests. Otherwise a second scan takes less time.
+FORESTS_PER_FOLD = 8
+#: A scan has no limit, so it is the last one, if the buffer has room for this many forests of the
+#: fragments.
+FORESTS_OF_LAST_SCAN = 3
 
 
 def check_bound(

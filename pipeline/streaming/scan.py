@@ -20,7 +20,7 @@ from ...progress import report_progress
 from ...runtime.memory import pool
 from ...runtime.sizes import sizes
 from ...stages.fields import Candidates, Columns, Cut
-from .bounds import FOLD_SHARE, LAST_SHARE
+from .bounds import FORESTS_OF_LAST_SCAN, FORESTS_PER_FOLD
 from .buffer import EdgeBuffer, Selected
 from .checkpoint import Record
 from .hub_filter import HubFilter
@@ -63,14 +63,14 @@ class Scanner:
 
     def takes_all(self, num_fragments: int) -> bool:
         """Return whether a scan needs no limit, because few fragments remain."""
-        return num_fragments <= self.capacity // LAST_SHARE
+        return num_fragments <= self.capacity // FORESTS_OF_LAST_SCAN
 
     def folds(self, num_fragments: int) -> bool:
         """Return whether the forest of a full buffer replaces its edges."""
         if not self.can_rescan:
             return True
         is_first = num_fragments == self.num_vertices
-        return num_fragments <= self.capacity // (FOLD_SHARE if is_first else 2)
+        return num_fragments <= self.capacity // (FORESTS_PER_FOLD if is_first else 2)
 
     def keys(self, weight: Any) -> Any:
         """Return the keys of weights in the memory of the worker that runs this task."""

@@ -25,7 +25,7 @@ class PointArrays(BaseArrays):
     """The primitives of `primitives.points`."""
 
     def count_equal(self, points: Points, /) -> tuple[Array, Array]:
-        """Compare hashes of points; use the definition only if two of them are equal."""
+        """Compare hashes of points, and the points themselves only if two hashes are equal."""
         size, rows = len(points.ids), plain(points.coordinates)
         hashes = empty(size, np.uint64)
         self._in_ranges(kernels.hash_rows, size, 1, rows, points.num_axes, hashes)
@@ -40,10 +40,12 @@ class PointArrays(BaseArrays):
         rows = np.array(points.coordinates, order="C")
         ids = np.array(points.ids, self.index_dtype(points.num_ids))
         arrays = rows, ids, axes
-        top = max(0, min(depth, (size // sizes().points_of_range).bit_length()))
-        for level in range(top):
+        shared_levels = max(0, min(depth, (size // sizes().points_of_range).bit_length()))
+        # With `size` as the size of an item, each node is a range.
+        for level in range(shared_levels):
             self._in_ranges(kernels.split_nodes, 2**level, size, level, level + 1, *arrays)
-        self._in_ranges(kernels.split_nodes, 2**top, size, top, depth, *arrays)
+        subtrees = shared_levels, depth
+        self._in_ranges(kernels.split_nodes, 2**shared_levels, size, *subtrees, *arrays)
         coordinates = empty(size * axes + PADDING, np.float64)
         coordinates[size * axes :] = 0.0
         arguments = depth, *arrays, coordinates
@@ -88,18 +90,18 @@ class PointArrays(BaseArrays):
         nearest, bound = np.array(nearest, index), np.array(bound)
         core, reach = plain(core), plain(reach)
         label, least_core = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
-        lightest, source = np.full(count, np.inf), plain(np.asarray(fragment, index))
+        limit, of_point = np.full(count, np.inf), plain(np.asarray(fragment, index))
         points, ids, boxes = self._arrays(tree, boxes)
         k = len(neighbor) // max(size, 1)
-        search.describe_nodes(depth, source, core, label, least_core)
-        lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, lightest
-        self._in_ranges(search.bound_fragments, size, 1, space, points, ids, core, source, *lists)
-        searched = core, least_core, source, label, nearest, bound, lightest
+        search.describe_nodes(depth, of_point, core, label, least_core)
+        lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, limit
+        self._in_ranges(search.bound_fragments, size, 1, space, points, ids, core, of_point, *lists)
+        searched = core, least_core, of_point, label, nearest, bound, limit
         self._in_search(search.search_outside, tree, space, points, ids, boxes, *searched)
-        lightest[:] = np.inf
+        lightest = np.full(count, np.inf)
         edge_id = self.full(count, self.largest("int64"), "int64")
         other = self.arange(count, index)
-        search.choose_edges(space, ids, source, nearest, bound, lightest, edge_id, other)
+        search.choose_edges(space, ids, of_point, nearest, bound, lightest, edge_id, other)
         return Lightest(lightest, edge_id, self.asarray(other, fragment.dtype), nearest, bound)
 
     def _arrays(self, tree: Tree, boxes: Array) -> tuple[Array, Array, Array]:
@@ -116,16 +118,16 @@ class PointArrays(BaseArrays):
         self,
         kernel: Callable[..., Any],
         length: int,
-        per_place: int,
+        item_size: int,
         *arguments: Any,
         report: str = "",
     ) -> None:
-        """Call a kernel on short ranges of places, each of which stands for `per_place` points.
+        """Call a kernel on short ranges of items (points, nodes or leaves) of `item_size` points.
 
         Between ranges, the calling thread returns to Python: the user can interrupt it, and it
         reports its progress as the step `report`.
         """
-        step = max(1, sizes().points_of_range // max(1, per_place))
+        step = max(1, sizes().points_of_range // max(1, item_size))
         starts = iter(range(0, length, step))
 
         def work() -> None:

@@ -12,7 +12,7 @@ from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.strategies import STRATEGIES
 from mstflow.pipeline.options import parse_bytes
-from mstflow.pipeline.planning.costs import choose_num_light, edges_taken
+from mstflow.pipeline.planning.costs import choose_num_light, edges_kept
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory
 from mstflow.pipeline.streaming.checkpoint import Record
@@ -60,7 +60,7 @@ def test_a_plan_states_the_number_of_scans(capacity, scans):
     _, report = solve(graph, capacity, can_rescan=True)
     assert len(scanned(report)) == scans
     sizes = GraphFacts(2000, 60_000)
-    assert len(edges_taken(sizes, capacity, 1, choose_num_light(sizes, capacity, 1))) == scans
+    assert len(edges_kept(sizes, capacity, 1, choose_num_light(sizes, capacity, 1))) == scans
 
 
 def test_all_partitions_have_the_same_limit():
