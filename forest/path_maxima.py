@@ -5,7 +5,8 @@ depth, at most log2 n. Each fragment stores the edge that it chose. To find the 
 path between two vertices, climb from both to their lowest common ancestor. The result is the
 heaviest edge stored on the way. Many pairs climb at once.
 
-This module shares no code with the solvers, because verification checks their results.
+This module shares only array primitives with the solvers, because verification checks their
+results.
 
 Source: V. King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18 (1997),
 for this property of Boruvka trees. King finds the common ancestors with tables; climbing needs less
@@ -69,7 +70,7 @@ class MergeTree(NamedTuple):
 def merge_tree(
     u: NDArray[Any], v: NDArray[Any], num_vertices: int
 ) -> tuple[MergeTree, NDArray[Any]]:
-    """Return the merge tree of a forest, and the ranks of the edges that close cycles.
+    """Return the merge tree of edges that should be a forest, and the ranks of those in cycles.
 
     The edges are sorted, lightest first; the position of an edge is its rank. An edge closes a
     cycle if lighter edges connect its ends.

@@ -35,7 +35,7 @@ def forest_table(
     dtypes: dict[str, Any] = {"edge_id": edge_ids.dtype}
     for label, dtype in zip("uv", ends, strict=True):
         if np.iinfo(dtype).max < (graph.num_vertices or 0) - 1:
-            dtype = np.dtype(np.int64)  # later files may have larger ids than the first file
+            dtype = np.dtype(np.int64)  # later files may have larger vertex ids than the first
         dtypes.update({label: dtype} if names is None else name_columns(label, names.type))
     dtypes["weight"] = weight
 

@@ -1,8 +1,8 @@
 """Number the vertices of named pairs that Dask computes, on the workers of a cluster.
 
-Each chunk numbers its names from 0, and divides them by a hash into parts, so that each name is in
-one part. A name is new in a chunk if no earlier chunk has it. All steps are tasks, and only sizes
-reach the caller:
+Each chunk numbers its names from 0, and divides them by a hash into parts, so that a name is in the
+same part in every chunk. A name is new in a chunk if no earlier chunk has it. All steps are tasks,
+and only sizes reach the caller:
 
     divide   the pairs of a chunk           its ends in its own numbers; its names, by part
     match    the names of a part            a code for each name; marks of new names, by chunk
@@ -41,7 +41,7 @@ _FACTOR, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 def number_on_workers(
     graph: Any, ends: Sequence[Any] | None, weight: Column | None, scheduler: Any
 ) -> EdgeSource:
-    """Return a graph that Dask computes as a source; columns and names stay on the workers."""
+    """Return, as a source, a graph that Dask computes; columns and names stay on the workers."""
     chunks = [chunk for chunk, _ in dask_chunks(graph)]
     count, num_parts = len(chunks), min(scheduler.workers, _MAX_PARTS)
 
@@ -125,14 +125,14 @@ def _divide(
 
 
 def _match(*names: Any) -> tuple[NDArray[Any], ...]:
-    """Return a code for each name of each chunk, in the order of first appearance.
+    """Return a code for each name of each chunk; codes are numbered by first appearance.
 
     Further items mark the names of each chunk that no earlier chunk has.
     """
-    ends = np.cumsum([len(each) for each in names])[:-1]
+    splits = np.cumsum([len(each) for each in names])[:-1]
     codes, _ = encode([each for each in names if len(each)])
     before = np.maximum.accumulate(np.concatenate([[-1], codes]))[:-1]
-    return *np.split(codes, ends), *np.split(codes > before, ends)
+    return *np.split(codes, splits), *np.split(codes > before, splits)
 
 
 def _count(divided: Sequence[Any], *marks: NDArray[Any]) -> tuple[Any, ...]:
@@ -192,12 +192,12 @@ def _hashed(names: Any) -> NDArray[np.uint64]:
         hashed = integers.view("u8")
     else:
         _, offsets, data = names.cast(pa.large_string()).buffers()
-        ends = np.frombuffer(offsets, np.int64)[: len(names) + 1]
-        letters = np.frombuffer(data or b"", np.uint8)[ends[0] : ends[-1]]
-        lengths, ends = np.diff(ends), ends - ends[0]
+        bounds = np.frombuffer(offsets, np.int64)[: len(names) + 1]
+        letters = np.frombuffer(data or b"", np.uint8)[bounds[0] : bounds[-1]]
+        lengths, bounds = np.diff(bounds), bounds - bounds[0]
         powers = np.multiply.accumulate(np.full(lengths.max(initial=0), _FACTOR))
-        position = np.arange(len(letters)) - np.repeat(ends[:-1], lengths)
+        position = np.arange(len(letters)) - np.repeat(bounds[:-1], lengths)
         terms = (letters + np.uint64(1)) * powers[position]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms)])
-        hashed = np.diff(sums[ends])
+        hashed = np.diff(sums[bounds])
     return hashed

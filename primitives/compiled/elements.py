@@ -50,7 +50,10 @@ def exclusive_places(share, places):
 
 @kernel
 def order_key(start, stop, bits, top, signed, is_float, descending, out):
-    """Flip the sign bit, whose index is `top`, and all bits of a negative float."""
+    """Flip the sign bit, whose index is `top`, if values may be negative (`signed`).
+
+    Flip all bits of a negative float, and all bits of every value if `descending`.
+    """
     sign = ONE << top
     for i in range(start, stop):
         word, flipped = np.uint64(bits[i]), sign * np.uint64(signed)
@@ -92,7 +95,8 @@ def count_flags(start, stop, mask):
 def compact(start, stop, place, count, mask, values, out):
     """Write the `count` values whose flag is 1 from `place` on.
 
-    Other threads write to the places after these, so the last write is guarded.
+    An unselected value is written too, and then overwritten. After the last selected value nothing
+    is written, because other threads write to the places after these.
     """
     place, end = np.uint64(place), np.uint64(place + count)
     for i in range(np.uint64(start), np.uint64(stop)):

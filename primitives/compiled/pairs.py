@@ -52,7 +52,7 @@ def list_light(first, end, key, limit, hits):
 
 @kernel
 def compact_pairs(start, stop, u, v, key, ids, first_id, limit, new_u, new_v, new_key, new_ids):
-    """Write the pairs with distinct members and keys up to the limit from `start` on.
+    """Write, from place `start` on, the pairs with distinct members and keys up to the limit.
 
     Return their number.
     """
@@ -94,7 +94,7 @@ def list_candidates(first, end, label, is_rare, u, v, hits):
     32 times smaller than the labels. If most pairs have the most frequent label at both ends, the
     table is enough to reject them. If it is empty, the labels are compared.
 
-    Prefetch the ends of the next block, because the processor itself prefetches only up to the end
+    Prefetch `u` and `v` one block ahead, because the processor itself prefetches only up to the end
     of a page of 4 kB.
     """
     count, rest = np.uint64(0), end - (end - first) % _FOUR
@@ -119,7 +119,7 @@ def list_candidates(first, end, label, is_rare, u, v, hits):
 def relabel_pairs(
     start, stop, label, is_rare, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids
 ):
-    """Write the pairs of labels that differ from `start` on; return their number."""
+    """Write, from place `start` on, the pairs whose two labels differ; return their number."""
     hits, place = np.empty(BLOCK, np.uint64), np.uint64(start)
     for first in range(start, stop, BLOCK):
         end = min(first + BLOCK, stop)
@@ -222,7 +222,7 @@ def join_wide(start, stop, rows, none, out_key, out_position):
 
 @kernel
 def follow_pairs(start, stop, position, u, v, ids, first_id, no_id, out_id, out_other):
-    """Look up the id of the pair at each position, and the member that is not the place itself."""
+    """For each node, look up the pair at `position[node]`: its id, and its other member."""
     last = np.uint64(len(u) - 1)
     for i in range(start, stop):
         ahead = min(np.uint64(position[min(i + AHEAD, stop - 1)]), last)

@@ -15,7 +15,7 @@ from ..fragments import in_order_of_first
 
 @stage(writes=("edges", "order"))
 def rank_edges(ops: ArrayModule, whole_edges: Edges) -> tuple[Edges, Index]:
-    """Sort the edges of the forest by (key, edge id), and replace ids by ranks."""
+    """Sort the edges of the forest, which ascend by id, by key; replace their ids by ranks."""
     order = ops.argsort(whole_edges.key)
     u, v, key = (ops.gather(column, order) for column in whole_edges[:3])
     return Edges(u, v, key, ops.consecutive(0, len(order), dtype=order.dtype)), order
@@ -54,7 +54,7 @@ def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tupl
     place : index array of length n
         The place of each vertex.
     gap : index array of length n
-        The rank of the edge that joins the clusters of the vertices at a place and the next one.
+        The rank of the edge that first joins the vertices at a place and the next in one cluster.
         Between two components and at the end, it is the number of edges.
     """
     dtype, num_edges = parent.dtype, len(size)

@@ -28,8 +28,8 @@ class Space(NamedTuple):
 
     See `primitives.points.Tree` and `runtime.distances`. Arrays are passed separately: Numba
     updates a reference count whenever a kernel reads an array from a tuple. `norm` is a tuple of
-    zeros, whose length is the norm. The length is part of the type, so Numba compiles a version for
-    each norm, without the code of others.
+    zeros, whose length is the code of the norm. The length is part of the type, so Numba compiles a
+    version for each norm, without the code of others.
     """
 
     size: int
@@ -91,7 +91,8 @@ def reduced_limit(space, distance):
     """Return an upper bound of the reduced distances whose distance is at most `distance`.
 
     Distances are rounded, so several reduced distances have the same distance. The margin is a few
-    units in the last place. Boxes have the same rounding errors as points, so they need no margin.
+    units in the last place. The reduced distance of a box is rounded as that of a point, so it is
+    at most that of a point inside: boxes need no further margin.
     """
     margin, least = (3e-7, 3e-45) if space.is_single else (4e-15, 0.0)
     distance = distance * (1.0 + margin) + least
