@@ -82,7 +82,7 @@ def number_graph(
 
 
 def _check_ends(ends: Any) -> None:
-    """Check that the ends are two columns, or two different tuples with the same number of columns."""
+    """Check that the ends are two columns, or two different tuples of columns of equal length."""
     parts = [list(columns_in(end)) for end in ends] if isinstance(ends, tuple | list) else []
     are_columns = all(isinstance(column, str | int) for end in parts for column in end)
     is_pair = len(parts) == 2 and len(parts[0]) == len(parts[1]) > 0 and parts[0] != parts[1]
