@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pandas
+import polars
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -181,6 +183,51 @@ def test_integers_lists_and_tables_are_float64():
     assert len(solve(mstflow.points([[1.0, 2.0]])).edge_ids) == 0
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i8", "u4"])
+def test_every_byte_order_gives_the_same_tree(dtype):
+    values = np.random.default_rng(0).integers(0, 40, (60, 2)).astype(dtype) / np.array(7, dtype)
+    forests = [solve(mstflow.points(values.astype(values.dtype.newbyteorder(b)))) for b in "<>"]
+    assert forests[0].weight.dtype == forests[1].weight.dtype
+    assert_array_equal(forests[0].edge_ids, forests[1].edge_ids)
+
+
+LARGE = 2**60
+TIMES = np.array(["2026-01-01T00:00:00.000000003", "2026-01-01T00:00:00.000000001"], "M8[ns]")
+ROUNDED = [
+    np.array([[0, LARGE + 3], [0, LARGE + 1]]),
+    np.array([[0, LARGE + 3], [0, LARGE + 1]], ">u8"),
+    np.array([[0, LARGE + 3], [0, LARGE + 1]], object),
+    [[0, LARGE + 3], [0.5, LARGE + 1]],
+    np.stack([TIMES[::-1], TIMES], axis=1),
+    pandas.DataFrame({"x": [0.5, 1], "id": [LARGE + 3, LARGE + 1]}),
+    pandas.DataFrame({"x": [0.5, 1], "time": TIMES}),
+    polars.DataFrame({"x": [0.5, 1], "id": [LARGE + 3, LARGE + 1]}),
+    pa.table({"x": [0.5, 1], "time": TIMES}),
+    np.array([["0", str(LARGE + 3)], ["0", str(LARGE + 1)]]),
+]
+
+
+@pytest.mark.parametrize("values", ROUNDED, ids=lambda values: type(values).__name__)
+def test_coordinates_are_not_rounded(values):
+    with pytest.raises(GraphError, match=r"in row 0, column [01], which is not exact as float64"):
+        mstflow.points(values)
+
+
+def test_large_coordinates_that_are_exact():
+    whole = [[LARGE, 0], [LARGE + 2**12, 0]]
+    days = TIMES.astype("M8[D]").astype("M8[ns]")[:, None]
+    mixed = pandas.DataFrame({"x": np.array([0, 3], "f4"), "y": np.array([0, 4], "f2")})
+    for values, distance, dtype in (
+        (np.array(whole), 2**12, "f8"),
+        (whole, 2**12, "f8"),
+        (days, 0, "f8"),
+        (mixed, 5, "f4"),
+        (mixed.astype({"y": int}), 5, "f8"),
+    ):
+        weight = solve(mstflow.points(values)).weight
+        assert (weight.tolist(), weight.dtype) == ([distance], dtype)
+
+
 def test_haversine_is_the_angle_on_a_sphere():
     london, new_york = np.radians([[51.5, -0.13], [40.7, -74.0]])
     forest = solve(mstflow.points([london, new_york], metric="haversine"))
@@ -203,9 +250,11 @@ BAD = [
     (np.empty((0, 3)), {}, GraphError, "at least one point"),
     (np.empty((3, 0)), {}, GraphError, "at least one point"),
     ([1.0, 2.0], {}, GraphError, "reshape"),
-    ([[["a"]]], {}, GraphError, "not an array of numbers"),
+    ([["a"]], {}, GraphError, "not an array of numbers"),
     (np.zeros((2, 2, 2)), {}, GraphError, "shape"),
     (np.zeros((2, 2), complex), {}, GraphError, "complex"),
+    (np.zeros((2, 2), np.longdouble), {}, GraphError, "wider than float64"),
+    (np.array([["NaT"], [1]], "M8[ns]"), {}, GraphError, "NaN in row 0, column 0"),
     (Sparse(), {}, GraphError, "toarray"),
     (np.broadcast_to(np.zeros((1, 1)), (2**32, 1)), {}, GraphError, "18,446,744,073,709,551,616"),
     ([[0.0]], {"metric": "hamming"}, OptionError, "euclidean"),

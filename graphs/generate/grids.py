@@ -60,7 +60,9 @@ def grid(
         By default 4 or 6.
     weight : callable, optional
         Computes the weights of edges from the values at both ends, two arrays of equal shape with
-        the channels as their last axis. It must be vectorised, and is called in several threads. By
+        the channels as their last axis. It must be vectorised, and is called in several threads.
+        The arrays have the dtype of `values`, in which integers wrap around: the difference of the
+        uint8 values 3 and 5 is 254. Convert them first, as in ``a.astype(int) - b.astype(int)``. By
         default the absolute difference, summed over channels. It is exact: of integers it is
         unsigned, and of bools it is whether they differ.
     channel_axis : int, optional

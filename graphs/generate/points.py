@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import GraphError, OptionError
-from ...runtime.device import refuse_device
 from ...runtime.distances import METRICS, SQUARES, distance_block, distances
 from ...runtime.identity import identify
 from ...runtime.team import in_shares
@@ -25,6 +24,7 @@ from ..edge_list import Columns
 from ..file_checks import digest
 from ..segments import Range, Read
 from ..source import EdgeSource
+from .coordinates import as_floats
 
 _MAX_POINTS = math.isqrt(2**63 - 1)  # edge ids are less than 2^63
 #: The number of distances that a thread computes at a time for core distances.
@@ -48,7 +48,8 @@ def points(
     ----------
     X : array of shape (n, d), list of points or table
         One row for each point. float32 and float64 are used as they are. float16 becomes float32,
-        and other numbers become float64. float64 arrays in C order are not copied.
+        and other numbers become float64; integers and times that are not exact as float64 are
+        refused. float64 arrays in C order are not copied.
     metric : str or callable
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", "haversine", or a function.
         The distance of two points. "sqeuclidean" is the square of the Euclidean distance. "cosine"
@@ -73,16 +74,23 @@ def points(
     ------
     GraphError
         If `X` is empty, not two-dimensional, sparse or complex, or has a value that is missing,
-        infinite or too large. Names the row and the column.
+        infinite, too large or not exact as float64. Names the row and the column.
     OptionError
         If the metric is unknown or does not suit `X`, or `min_samples` is out of range.
     """
     if not callable(metric) and metric not in METRICS:
         known = ", ".join(METRICS)
         raise OptionError(f"metric {metric!r} is not known; choose from: {known}")
-    values = _as_floats(X)
-    _check_values(values, metric)
+    values = as_floats(X)
     count = len(values)
+    if not values.size:
+        raise GraphError(f"X has shape {values.shape}; pass at least one point with one coordinate")
+    if count > _MAX_POINTS:
+        raise GraphError(
+            f"{count:,} points have {count**2:,} pairs, more than edge ids can number; pass at "
+            f"most {_MAX_POINTS:,} points"
+        )
+    _check_values(values, metric)
     if isinstance(min_samples, bool) or not isinstance(min_samples, int | np.integer):
         raise OptionError(f"min_samples must be an integer, not {min_samples!r}")
     if not 1 <= min_samples <= count:
@@ -91,43 +99,6 @@ def points(
     dtype = str(values.dtype)
     segment = PointSegment(rows, metric, int(min_samples), dtype, stop=count * count)
     return EdgeSource((segment,), count, is_checked=True, weight_dtype=values.dtype, unsigned=True)
-
-
-def _as_floats(values: Any) -> NDArray[Any]:
-    """Return points as a two-dimensional array of float32 or float64."""
-    refuse_device(values, "X")
-    if hasattr(values, "tocsr") or hasattr(values, "todense"):
-        raise GraphError(
-            "X is sparse, but a search tree needs all coordinates; pass X.toarray(), or reduce the "
-            "dimensions first (sklearn.decomposition.TruncatedSVD)"
-        )
-    if isinstance(values, np.ma.MaskedArray):
-        raise GraphError("X must not be a masked array; drop the points with missing values")
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biufc":
-            array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise GraphError(f"X is not an array of numbers: {error}") from error
-    if array.dtype.kind == "c":
-        raise GraphError("X is complex; pass real and imaginary parts as two columns")
-    if array.ndim == 1:
-        raise GraphError(
-            "X must have shape (points, dimensions), not one axis; pass X.reshape(-1, 1) for "
-            "points on a line, or X.reshape(1, -1) for a single point"
-        )
-    if array.ndim != 2:
-        raise GraphError(f"X must have shape (points, dimensions), not {array.shape}")
-    if not array.size:
-        raise GraphError(f"X has shape {array.shape}; pass at least one point with one coordinate")
-    if len(array) > _MAX_POINTS:
-        raise GraphError(
-            f"{len(array):,} points have {len(array) ** 2:,} pairs, more than edge ids can number; "
-            f"pass at most {_MAX_POINTS:,} points"
-        )
-    if array.dtype in (np.float32, np.float64):
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
-    return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
 
 
 def _check_values(values: NDArray[Any], metric: Any) -> None:

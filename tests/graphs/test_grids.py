@@ -261,6 +261,19 @@ def test_channels_and_functions_of_weights():
     assert weight.tolist() == np.maximum(*(image[0].ravel()[ends] for ends in (u, v))).tolist()
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "u4"])
+def test_safe_form_of_a_function_of_the_weights(dtype):
+    ends = np.iinfo(dtype)
+    image = np.array([[ends.min, ends.max], [3, 5]], dtype)
+
+    def weights(function):
+        return mstflow.grid(image, weight=function).columns()[2].tolist()
+
+    exact = mstflow.grid(image).columns()[2].tolist()
+    assert weights(lambda a, b: abs(a.astype(int) - b.astype(int))) == exact
+    assert weights(lambda a, b: abs(a - b)) != exact  # as the documentation says
+
+
 @pytest.mark.parametrize(
     ("values", "weights"),
     [
