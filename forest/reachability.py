@@ -30,7 +30,8 @@ def mutual_reachability(
     graph
         A graph in memory, as for `minimum_spanning_forest`. Vertices are samples and weights are
         non-negative distances. It must contain all pairs, or the pairs of each sample and its
-        ``min_samples - 1`` nearest neighbors. Each edge may occur once or as both arcs.
+        ``min_samples - 1`` nearest neighbors. If several edges join two samples, such as both
+        arcs of an edge, the smallest distance counts.
     min_samples : int
         Number of samples, including the sample itself, in a dense neighborhood. With 1, the
         weights do not change.

@@ -16,7 +16,13 @@ from ...steps import Loop
 #: known.
 REACH = (
     steps.start_core_distances,
-    Loop(steps.find_next_neighbors, steps.count_sample, until=steps.enough_samples),
+    steps.list_neighbors,
+    Loop(
+        steps.drop_found_neighbors,
+        steps.find_next_neighbors,
+        steps.count_sample,
+        until=steps.enough_samples,
+    ),
     steps.weigh_by_reachability,
 )
 
