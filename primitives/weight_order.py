@@ -41,17 +41,29 @@ class WeightOrder:
         """Return the weights that the keys represent; 0.0 if the weight was -0.0."""
         return ops.weights_of(keys, self.dtype, signed=self.signed, descending=self.descending)
 
-    def key_of(self, value: float | Fraction) -> int:
-        """Return the key of `value`, for comparison with the keys of weights.
+    def within(self, keys: Array, limit: float | Fraction) -> Array:
+        """Return whether each weight comes no later than `limit`, for an array of keys.
 
-        A weight comes after `value` in the order if and only if the key of the weight is larger
-        than the result, even if the dtype cannot represent `value` exactly.
+        The dtype of the weights need not represent `limit`. Without `descending`, these are the
+        weights of at most `limit`, otherwise those of at least `limit`.
+
+        Raises
+        ------
+        OptionError
+            If `limit` is NaN.
+        """
+        last = self.key_of(limit)
+        # Array libraries may wrap -1, which is no unsigned key; no key is below 0.
+        return keys <= last if last >= 0 else keys < 0
+
+    def key_of(self, value: float | Fraction) -> int:
+        """Return the largest key of a weight that comes no later than `value`.
 
         Returns
         -------
         int
-            -1 if all weights of the dtype come after `value`. Do not compare -1 with an array of
-            unsigned keys.
+            -1 if all weights of the dtype come after `value`. Use `within` to compare arrays of
+            keys, which are unsigned.
 
         Raises
         ------

@@ -342,8 +342,7 @@ class Dendrogram:
             message = f"{name} must be a number, not {threshold!r}"
             raise OptionError(message)
         order = WeightOrder(self.weight.dtype, signed=True, descending=self.maximum)
-        limit = order.key_of(threshold)
-        return array_module(self.backend).count(self._keys <= limit) if limit >= 0 else 0
+        return array_module(self.backend).count(order.within(self._keys, threshold))
 
     @cached_property
     def _keys(self) -> Any:

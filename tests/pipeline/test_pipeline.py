@@ -41,7 +41,7 @@ GRAPH = (np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0
 @stage(writes="is_light")
 def mark_light_edges(edges: Edges, weight_order: Any, limit: Number) -> Flags:
     """Flag the edges of at most a limit."""
-    return edges.key <= weight_order.key_of(limit)
+    return weight_order.within(edges.key, limit)
 
 
 @stage(writes="num_light", combine="sum")

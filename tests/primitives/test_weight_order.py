@@ -56,6 +56,7 @@ def test_keys_compare_as_weights_do(data, order):
     expected = [w.item() >= number if order.descending else w.item() <= number for w in drawn]
     limit = order.key_of(value)
     assert [each <= limit for each in key.tolist()] == expected
+    assert order.within(key, value).tolist() == expected
     assert [order.key_of(weight) for weight in drawn] == key.tolist()
     weights_back = order.weights_of(NumpyArrays(), key)
     assert weights_back.dtype == order.dtype

@@ -87,7 +87,7 @@ def test_check_stage_finds_violations(broken, pipeline, message):
 
 @stage(writes="is_heavy")
 def mark_heavy_edges(edges: Edges, weight_order: Any, limit: Number) -> Flags:
-    return edges.key > weight_order.key_of(limit)
+    return ~weight_order.within(edges.key, limit)
 
 
 def test_check_stage_chooses_a_pipeline_that_fits():

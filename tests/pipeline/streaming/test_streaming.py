@@ -420,7 +420,7 @@ def test_a_checkpoint_belongs_to_the_modules_that_a_stage_uses(tmp_path, folder,
         "import mstflow, capping_helper, compiled\nfrom mstflow.stages.fields import Edges\n"
         "@mstflow.stage(writes='edges')\n"
         "def cap(ops, edges: Edges, weight_order) -> Edges:\n"
-        "    kept = edges.key <= weight_order.key_of(capping_helper.limit())\n"
+        "    kept = weight_order.within(edges.key, capping_helper.limit())\n"
         "    return Edges(*ops.compact(kept, *edges))\n"
     )
     options = {"strategy": "fold", "checkpoint": tmp_path / "kept"}
@@ -440,7 +440,7 @@ def test_a_checkpoint_belongs_to_the_modules_that_a_stage_uses(tmp_path, folder,
 
 @mstflow.stage(writes="edges")
 def drop_heavy_edges(ops: ArrayModule, edges: Edges, limit: Number, weight_order: Any) -> Edges:
-    return Edges(*ops.compact(edges.key <= weight_order.key_of(limit), *edges))
+    return Edges(*ops.compact(weight_order.within(edges.key, limit), *edges))
 
 
 def test_a_checkpoint_belongs_to_its_pipeline_and_values(tmp_path, folder):
