@@ -31,7 +31,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         Smallest number of samples in a cluster.
     min_samples : int, optional
         The core distance of a sample is the distance to its `min_samples`-th nearest sample,
-        counting itself. Default: `min_cluster_size`.
+        counting itself (the package hdbscan does not count it). Default: `min_cluster_size`.
     cluster_selection_epsilon : float
         Do not split clusters at distances below this.
     max_cluster_size : int, optional

@@ -14,6 +14,7 @@ import mstflow
 from covering import covering
 from graph_strategies import edge_lists, union_of_many
 from mstflow import backends, minimum_spanning_forest, mutual_reachability
+from mstflow.cluster import HDBSCAN as SimultaneousHDBSCAN
 from mstflow.errors import GraphError, OptionError
 from mstflow.pipeline.catalogue.queries.reachability import REACH
 
@@ -151,6 +152,19 @@ def test_ties_change_few_labels(name):
     for graph in (all_pairs(SAMPLES[name]), kneighbors_graph(SAMPLES[name], 40, mode="distance")):
         labels = minimum_spanning_forest(mutual_reachability(graph)).hdbscan()
         assert np.count_nonzero(labels != theirs) <= 0.01 * len(labels)
+
+
+def test_no_cluster_has_lifetime_zero():
+    """scikit-learn removes tied edges one by one, so its labels depend on the order of the rows."""
+    points = np.array([[0], [31], [55], [95], [114], [137], [152]])
+    random, ours, theirs = np.random.default_rng(0), set(), set()
+    for _ in range(20):
+        order = random.permutation(len(points))
+        for model, found in ((SimultaneousHDBSCAN(3), ours), (HDBSCAN(3, copy=True), theirs)):
+            labels = model.fit(points[order]).labels_
+            found.add(tuple(labels[np.argsort(order)].tolist()))
+    assert ours == {(-1,) * len(points)}
+    assert len(theirs) > 1
 
 
 @pytest.mark.parametrize("name", SAMPLES)
