@@ -11,10 +11,10 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 import mstflow
+import mstflow.cluster
 from covering import covering
 from graph_strategies import edge_lists, union_of_many
 from mstflow import backends, minimum_spanning_forest, mutual_reachability
-from mstflow.cluster import HDBSCAN as SimultaneousHDBSCAN
 from mstflow.errors import GraphError, OptionError
 from mstflow.pipeline.catalogue.queries.reachability import REACH
 
@@ -160,7 +160,7 @@ def test_no_cluster_has_lifetime_zero():
     random, ours, theirs = np.random.default_rng(0), set(), set()
     for _ in range(20):
         order = random.permutation(len(points))
-        for model, found in ((SimultaneousHDBSCAN(3), ours), (HDBSCAN(3, copy=True), theirs)):
+        for model, found in ((mstflow.cluster.HDBSCAN(3), ours), (HDBSCAN(3, copy=True), theirs)):
             labels = model.fit(points[order]).labels_
             found.add(tuple(labels[np.argsort(order)].tolist()))
     assert ours == {(-1,) * len(points)}
