@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import GraphError, OptionError
+from ..runtime.columns import Survey, survey
 from ..runtime.device import device_array, host_array, is_on_device
-from ..runtime.team import Survey, survey
 from .names.vertex_names import VertexNames
 
 #: u, v and weight of consecutive edges; the weight None stands for 1 on every edge.

@@ -14,9 +14,9 @@ from ..errors import PipelineError
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module
 from ..progress import has_listener, report_progress
+from ..runtime.columns import copied
 from ..runtime.device import host_array, is_on_device
 from ..runtime.scratch import is_mapped
-from ..runtime.team import copied
 from ..stages import Stage
 from ..stages.combine import concatenation
 from ..stages.fields import Collected

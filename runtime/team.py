@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import ContextVar
+from queue import SimpleQueue
+from threading import Lock, Thread, get_ident
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from .host import processors
 from .sizes import sizes
@@ -24,17 +26,14 @@ class Each(NamedTuple):
 
 
 class Team:
-    """The calling thread and `size` - 1 worker threads, which start on first use.
+    """A number of threads that share calls: the calling thread and `size` - 1 workers.
 
-    Only functions that release the GIL run faster on a team.
+    All teams of a process use the same workers. Only functions that release the GIL run faster on a
+    team.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._others: ThreadPoolExecutor | None
-        self._forget()
-        if hasattr(os, "register_at_fork"):  # threads do not survive a fork
-            os.register_at_fork(after_in_child=self._forget)
 
     def shares(self, length: int, per_place: int = 1) -> list[tuple[int, int]]:
         """Divide the range up to `length` into consecutive shares, at most one per thread.
@@ -65,35 +64,101 @@ class Team:
     def call(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Call `function` on all tuples of arguments concurrently; return the results in order.
 
-        If calls fail, the exception of the first failed call propagates after all calls that have
-        begun have ended. A call that no thread has begun runs in this thread, so a call may use the
-        same team.
+        Calls begin in order. If calls fail, no further call begins, and the exception of the first
+        failed call propagates after all calls that have begun have ended. This thread waits only
+        for calls that have begun, so a call may use the same team.
         """
-        first, *others = arguments
-        if not others or self.size == 1:
-            return [function(*given) for given in (first, *others)]
-        if self._others is None:
-            self._others = ThreadPoolExecutor(self.size - 1, "mstflow")
-        tasks: list[Future[Any]] = []
-        results: list[Any] = []
+        calls = deque(enumerate(arguments))
+        if len(calls) == 1 or self.size == 1:
+            return [function(*given) for _, given in calls]
+        results: list[Any] = [None] * len(calls)
+        errors: dict[int, BaseException] = {}
+        working: set[int] = set()  # the workers that may have begun calls
+        left: SimpleQueue[None] = SimpleQueue()
+
+        def work() -> None:
+            while calls:
+                try:
+                    place, given = calls.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                try:
+                    results[place] = function(*given)
+                except BaseException as error:  # also an interrupt: other calls must end first
+                    errors[place] = error
+                    calls.clear()
+
+        def assist() -> None:
+            working.add(get_ident())  # before it takes a call
+            work()
+            working.remove(get_ident())
+            left.put(None)
+
+        def wait() -> None:
+            while working:
+                left.get()
+
         try:
-            for other in others:
-                tasks += [self._others.submit(function, *other)]
-        finally:
+            _workers.wake(assist, min(self.size, len(calls)) - 1)
+            work()
+            wait()
+        finally:  # calls may write to the arguments until they end
+            calls.clear()
+            wait()
+        if errors:
             try:
-                results = [
-                    function(*first)
-                ]  # also if no thread starts: others may wait for its end
-            finally:  # calls may write to the arguments until they end
-                waiting = [task for task in tasks if not task.cancel()]
-                for task in waiting:
-                    task.exception()  # waits; takes half the time of `concurrent.futures.wait`
-        for task, other in zip(tasks, others, strict=True):
-            results.append(function(*other) if task.cancelled() else task.result())
+                raise errors[min(errors)]
+            finally:
+                errors.clear()  # the frames of the traceback refer to it
         return results
 
+
+class _Workers:
+    """The worker threads of this process, which start when a team needs them."""
+
+    def __init__(self) -> None:
+        self._forget()
+        atexit.register(self._end)
+        if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+            os.register_at_fork(after_in_child=self._forget)
+
+    def wake(self, work: Callable[[], None], count: int) -> None:
+        """Call `work` in up to `count` workers, as soon as they are idle."""
+        if len(self._threads) < count:
+            self._start(count)
+        for _ in range(count):
+            self._queue.put(work)
+
+    def _start(self, count: int) -> None:
+        """Start threads until there are `count`, or until the system refuses."""
+        with self._starting, contextlib.suppress(RuntimeError):
+            while len(self._threads) < count:
+                name = f"mstflow_{len(self._threads)}"
+                thread = Thread(target=_serve, args=(self._queue,), name=name, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+
+    def _end(self) -> None:
+        """End all threads: at exit, a daemon thread could be stopped inside a call."""
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
     def _forget(self) -> None:
-        self._others = None
+        self._threads: list[Thread] = []
+        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._starting = Lock()
+
+
+def _serve(queue: SimpleQueue[Callable[[], None] | None]) -> None:
+    """Call the functions from a queue, until None."""
+    while work := queue.get():
+        work()
+        del work  # it refers to arrays
+
+
+_workers = _Workers()
 
 
 def divide(length: int, count: int) -> list[tuple[int, int]]:
@@ -117,9 +182,9 @@ def team(size: int) -> Team:
 _sharing = ContextVar("sharing", default=1)
 
 
-@contextmanager
+@contextlib.contextmanager
 def sharing(threads: int) -> Iterator[None]:
-    """Return a context in which `survey`, `copied` and `in_shares` use this number of threads."""
+    """Return a context in which `in_shares` uses this number of threads."""
     token = _sharing.set(threads)
     try:
         yield
@@ -133,51 +198,6 @@ def in_shares(function: Callable[[int, int], Any], length: int, per_place: int =
     If each place of the range stands for several elements, `per_place` is their number.
     """
     return team(_sharing.get()).share(function, length, per_place=per_place)
-
-
-class Survey(NamedTuple):
-    """Facts about the columns of a graph."""
-
-    #: The largest id of each column, where ids are viewed as unsigned; -1 without edges.
-    u: int
-    v: int
-    has_nan: bool
-    #: Whether any weight may have its sign bit set.
-    may_be_signed: bool
-
-
-def survey(u: NDArray[Any], v: NDArray[Any], weight: NDArray[Any]) -> Survey:
-    """Survey columns of equal length."""
-    if len(weight) and not weight.strides[0]:
-        weight = weight[:1]  # all weights are equal
-    kind = weight.dtype.kind
-    has_nan = kind == "f" and bool(np.isnan(_largest(weight)))
-    top_u, top_v = (int(_largest(ids.view(f"u{ids.itemsize}"))) for ids in (u, v))
-    return Survey(top_u, top_v, has_nan, kind not in "bu")
-
-
-def _largest(array: NDArray[Any]) -> Any:
-    """Return the largest element, NaN if any is NaN; -1 if the array is empty."""
-    if not len(array):
-        return -1
-    if len(array) < 2 * sizes().smallest_share or not isinstance(array, np.ndarray):
-        return array.max()  # also on a device
-    return np.max(in_shares(lambda start, stop: array[start:stop].max(), len(array)))
-
-
-def copied(array: NDArray[Any], dtype: DTypeLike) -> tuple[NDArray[Any], bool]:
-    """Return a copy with another dtype, and whether each element is less than the next one."""
-    if not isinstance(array, np.ndarray):  # on a device
-        return array.astype(dtype), bool((array[:-1] < array[1:]).all())
-    out = np.empty(len(array), dtype)
-
-    def copy(start: int, stop: int) -> bool:
-        out[start:stop] = array[start:stop]
-        return bool((array[start : stop - 1] < array[start + 1 : stop]).all()) and (
-            start == 0 or bool(array[start - 1] < array[start])
-        )
-
-    return out, all(in_shares(copy, len(array)))
 
 
 def kernel_threads() -> int:

@@ -1,9 +1,12 @@
 """Tests of teams: several threads return the results and raise the errors of one thread."""
 
 import operator
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import mstflow
-from mstflow.runtime import team
+from mstflow.runtime import columns, team
 from mstflow.runtime.sizes import tuned
 
 
@@ -37,12 +40,12 @@ ids = st.sampled_from(["i4", "u4", "i8", "u8"])
     st.integers(1, 5),
     st.booleans(),
 )
-def test_surveys_equal_those_of_numpy(columns, threads, are_equal):
-    u, v, weight = columns
+def test_surveys_equal_those_of_numpy(graph, threads, are_equal):
+    u, v, weight = graph
     if are_equal:
         weight = np.broadcast_to(weight[:1], weight.shape)
     with team.sharing(threads):
-        found = team.survey(u, v, weight)
+        found = columns.survey(u, v, weight)
     assert found[:2] == tuple(int(each.view(f"u{each.itemsize}").max()) for each in (u, v))
     is_signed = weight.dtype.kind not in "bu"
     assert (found.has_nan, found.may_be_signed) == (np.isnan(weight).any(), is_signed)
@@ -53,12 +56,12 @@ def test_surveys_equal_those_of_numpy(columns, threads, are_equal):
 def test_order_and_copies_in_shares(threads, length):
     ascending = np.arange(length, dtype=np.int32)
     with team.sharing(threads):
-        copy, ascend = team.copied(ascending, np.int64)
+        copy, ascend = columns.copied(ascending, np.int64)
         assert ascend
         for place in range(1, length):  # also between two shares
             equal = ascending.copy()
             equal[place] -= 1
-            assert not team.copied(equal, np.int64)[1]
+            assert not columns.copied(equal, np.int64)[1]
     np.testing.assert_array_equal(copy, np.arange(length, dtype=np.int64), strict=True)
     assert not np.shares_memory(copy, ascending)
 
@@ -79,7 +82,9 @@ def test_an_error_propagates_after_the_other_calls_have_ended():
     begun, finished = threading.Barrier(4), []
 
     def work(place):
-        begun.wait(60)  # a call that has not begun is dropped
+        if place == 4:
+            finished.append(place)  # no call begins after a failure
+        begun.wait(60)
         if place < 2:
             message = str(place)
             raise ValueError(message)
@@ -87,8 +92,28 @@ def test_an_error_propagates_after_the_other_calls_have_ended():
         finished.append(place)
 
     with pytest.raises(ValueError, match="0"):
-        team.Team(4).call(work, [(place,) for place in range(4)])
+        team.Team(4).call(work, [(place,) for place in range(5)])
     assert sorted(finished) == [2, 3]
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_an_interrupt_propagates_after_the_other_calls_have_ended(seconds):
+    """It comes while the main thread waits for the other call, or while it computes."""
+    main, begun, finished = threading.main_thread(), threading.Barrier(2), []
+
+    def work(_):
+        begun.wait(60)
+        if threading.current_thread() is main:
+            time.sleep(seconds)
+            return
+        time.sleep(0.1)
+        signal.pthread_kill(main.ident, signal.SIGINT)
+        time.sleep(0.2)
+        finished.append(seconds)
+
+    with pytest.raises(KeyboardInterrupt):
+        team.Team(2).call(work, [(0,), (1,)])
+    assert finished == [seconds]
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -104,22 +129,63 @@ def test_a_call_may_use_the_same_team(size):
     assert own.call(nested, [(3,)] * 4) == [27] * 4
 
 
-def test_helpers_end_if_a_thread_does_not_start(monkeypatch):
-    """The helpers of `join_with_helpers` run until the first call ends.
+def test_several_threads_may_call_teams_at_once():
+    results = {}
 
-    The system refuses threads only to a process that has too many, so the library's pool does.
-    """
-    submit, started = ThreadPoolExecutor.submit, []
+    def calls(caller):
+        results[caller] = [team.Team(size).call(pow, [(caller, 2)] * 5) for size in (2, 3, 8) * 100]
 
-    def submit_once(pool, *call):
-        if started:
-            raise RuntimeError("can't start new thread")
-        started.append(call)
-        return submit(pool, *call)
+    callers = [threading.Thread(target=calls, args=(caller,)) for caller in range(6)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert results == {caller: [[caller**2] * 5] * 300 for caller in range(6)}
+
+
+def _printed(code):
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert not ran.stderr
+    return ran.stdout.split("\n")[:-1]
+
+
+def test_threads_end_at_exit():
+    """Functions that are registered earlier run later."""
+    code = """
+import atexit, threading
+atexit.register(lambda: print(threading.active_count()))
+from mstflow.runtime.team import Team
+Team(3).call(abs, [(1,), (2,), (3,)])
+print(threading.active_count())
+"""
+    assert _printed(code) == ["3", "1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_starts_its_own_threads():
+    code = """
+import os, threading
+from mstflow.runtime.team import Team
+def names():
+    barrier = threading.Barrier(3)
+    return len(Team(3).call(lambda place: barrier.wait(60), [(1,), (2,), (3,)]))
+names()
+if os.fork() == 0:
+    print(names(), threading.active_count(), flush=True)
+    os._exit(0)
+os.wait()
+"""
+    assert _printed(code) == ["3 3"]
+
+
+def test_calls_use_the_threads_that_the_system_allows(monkeypatch):
+    """A call may wait for the end of an earlier one, as in `join_with_helpers`."""
+
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
 
     ended = threading.Event()
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit_once)
-    calls = [(ended.set,), (partial(ended.wait, 60),), (ended.wait,)]
-    with pytest.raises(RuntimeError, match="start new thread"):
-        team.Team(3).call(operator.call, calls)
-    assert ended.is_set()
+    monkeypatch.setattr(threading.Thread, "start", refuse)  # no setting refuses threads to root
+    monkeypatch.setattr(team, "_workers", team._Workers())
+    calls = [(ended.set,), (partial(ended.wait, 60),), (ended.is_set,)]
+    assert team.Team(3).call(operator.call, calls) == [None, True, True]
