@@ -32,7 +32,9 @@ def run(options: argparse.Namespace) -> None:
         _check_plot(options.plot)
     watch.stop("start")
     with open_output(options, has_names=True) as output:
-        forest = find_forest(options, watch, maximum=options.similarity)
+        # A sweep would need less memory than the clusters do.
+        strategy = "auto" if options.memory is None else "two-scan"
+        forest = find_forest(options, watch, strategy, maximum=options.similarity)
         watch.stop("solve")
         table = forest.clusters(options.at)
         watch.stop("cluster")

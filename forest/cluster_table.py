@@ -18,7 +18,7 @@ from ..graphs.write import check_output, check_overwrite, write_table
 from ..primitives import Backend
 from ..progress import report_progress
 from ..runtime.sizes import sizes
-from .edges import ForestEdges
+from .edges import ForestBlocks
 from .hierarchy.thresholds import cut_at
 from .plots import plot_clusters
 
@@ -41,7 +41,7 @@ class ClusterTable:
 
     def __init__(
         self,
-        edges: ForestEdges,
+        edges: ForestBlocks,
         thresholds: Sequence[Any],
         names: VertexNames | None,
         backend: Backend,

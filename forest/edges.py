@@ -25,6 +25,16 @@ class ForestEdges(NamedTuple):
     maximum: bool
 
 
+class ForestBlocks(NamedTuple):
+    """The edges of a spanning forest in ascending order of edge ids, block by block."""
+
+    #: Yields u, v and weight of each block.
+    blocks: Iterable[tuple[Any, ...]]
+    weight_dtype: np.dtype[Any]
+    num_vertices: int
+    maximum: bool
+
+
 #: Multiplied by 2^_SCALE, every finite float64 is an integer.
 _SCALE = 1126
 

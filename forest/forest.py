@@ -26,10 +26,13 @@ from ..runtime.team import kernel_threads
 from . import export
 from .added import extend_graph, number_batch
 from .cluster_table import ClusterTable
-from .edges import ForestEdges, total
+from .edges import ForestBlocks, ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
 from .queries import find_replacements, query
-from .streamed import forest_table, total_weight
+from .streamed import forest_blocks, forest_table, total_weight
+
+#: Edges of a block of the forest. An array of them fills a block of the pool.
+_BLOCK_EDGES = 2**19
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -239,7 +242,7 @@ class Forest:
         source = EdgeSource.of(self.graph)
         with set_listener(progress):
             return ClusterTable(
-                self._edges, thresholds, self.names, Backend(self.backend), source_paths(source)
+                self._blocks, thresholds, self.names, Backend(self.backend), source_paths(source)
             )
 
     def linkage(
@@ -493,6 +496,24 @@ class Forest:
     def _edges(self) -> ForestEdges:
         u, v, weight = self._edge_columns
         return ForestEdges(self.edge_ids, u, v, weight, self.num_vertices, self.maximum)
+
+    @property
+    def _blocks(self) -> ForestBlocks:
+        """The columns u, v and weight of the forest in blocks; a streamed graph is read once."""
+        source = EdgeSource.of(self.graph)
+        if self.known or source.is_in_memory or "_edge_columns" in self.__dict__:
+            columns = self._edge_columns
+            blocks, dtype = iter([columns]), columns[2].dtype
+        else:
+            source.check_vertices()
+            blocks = (block[1:] for block in forest_blocks(source, self.edge_ids, _BLOCK_EDGES))
+            dtype = source.first_columns()[2].dtype
+        parts = (
+            tuple(column[start : start + _BLOCK_EDGES] for column in block)
+            for block in blocks
+            for start in range(0, len(block[0]), _BLOCK_EDGES)
+        )
+        return ForestBlocks(parts, dtype, self.num_vertices, self.maximum)
 
     @property
     def _host_columns(self) -> dict[str, NDArray[Any]]:

@@ -19,7 +19,7 @@ from .edges import total_of
 
 def total_weight(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> int | float:
     """Return the exact sum of the weights of edges; see `edges.total`."""
-    blocks = (weight for *_, weight in _blocks(graph, edge_ids, 1))
+    blocks = (weight for *_, weight in forest_blocks(graph, edge_ids, 1))
     return total_of(blocks, graph.first_columns()[2].dtype)
 
 
@@ -40,7 +40,7 @@ def forest_table(
     dtypes["weight"] = weight
 
     def read(size: int) -> Iterator[list[Any]]:
-        for ids, u, v, weights in _blocks(graph, edge_ids, size):
+        for ids, u, v, weights in forest_blocks(graph, edge_ids, size):
             if names is None:
                 yield [ids, u.astype(dtypes["u"]), v.astype(dtypes["v"]), weights]
             else:
@@ -57,7 +57,7 @@ def forest_table(
     )
 
 
-def _blocks(
+def forest_blocks(
     graph: EdgeSource, edge_ids: NDArray[np.int64], min_size: int
 ) -> Iterator[tuple[NDArray[Any], ...]]:
     """Yield the ids, ends and weights of edges in blocks; only the last may be below `min_size`."""

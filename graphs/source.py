@@ -366,12 +366,6 @@ class EdgeSource:
 
     def take(self, edge_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Return u, v and weight of the given edges, in one scan; `edge_ids` must be ascending."""
-        segment: Any = self.only_segment if self.is_checked else None
-        if hasattr(segment, "pairs"):  # points need no scan
-            taken: tuple[NDArray[Any], ...] = segment.pairs(
-                host_array(edge_ids) + (segment.start - self.first_id)
-            )
-            return taken
         block = next(self.take_blocks(edge_ids, len(edge_ids) or 1), None)
         return block or tuple(column[:0] for column in self.first_columns())
 
@@ -379,6 +373,10 @@ class EdgeSource:
         self, edge_ids: NDArray[np.int64], least: int = 1
     ) -> Iterator[tuple[NDArray[Any], ...]]:
         """Yield the columns of `take` in blocks of at least `least` edges, except for the last."""
+        segment: Any = self.only_segment if self.is_checked else None
+        if hasattr(segment, "pairs"):  # points need no scan
+            yield segment.pairs(host_array(edge_ids) + (segment.start - self.first_id))
+            return
         start, stop, sorted_ids = 0, 0, host_array(edge_ids)
         taken: list[tuple[NDArray[Any], ...]] = []  # of edge_ids[start:stop]
         for first, count, read in self.blocks():
@@ -503,9 +501,16 @@ def _check_weighted(first: int, is_weighted: bool, known: bool | None) -> bool:
     )
 
 
-def _concatenate(blocks: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-    """Concatenate blocks whose weights have one dtype; return a single block as it is."""
+def _concatenate(blocks: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    """Concatenate blocks whose weights have one dtype; return a single block as it is.
+
+    The blocks are released column by column, so at most one column is in memory twice.
+    """
     if len(blocks) == 1:
         return blocks[0]
-    u, v, weight = zip(*blocks, strict=True)
-    return join_ids(u), join_ids(v), np.concatenate(weight)
+    columns, joined = [*map(list, zip(*blocks, strict=True))], []
+    blocks.clear()
+    for name, column in zip(("u", "v", "weight"), columns, strict=True):
+        joined.append(np.concatenate(column) if name == "weight" else join_ids(column))
+        column.clear()
+    return tuple(joined)

@@ -9,6 +9,7 @@ labels of any threshold are computed from these two arrays in one pass over the 
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,7 +22,7 @@ from ...errors import OptionError
 from ...primitives import Backend, array_module
 from ...primitives.hierarchies import TALLY, level_dtype
 from ...primitives.weight_order import WeightOrder
-from ..edges import ForestEdges
+from ..edges import ForestBlocks
 
 
 class ClusterCounts(NamedTuple):
@@ -60,7 +61,7 @@ def check_thresholds(thresholds: Sequence[Any]) -> None:
 
 
 def cut_at(
-    edges: ForestEdges, thresholds: Sequence[Any], backend: Backend
+    edges: ForestBlocks, thresholds: Sequence[Any], backend: Backend
 ) -> tuple[tuple[ClusterCounts, ...], Callable[[int, DTypeLike], NDArray[Any]]]:
     """Find the clusters at each threshold, as `Forest.clusters` defines them.
 
@@ -68,25 +69,47 @@ def cut_at(
     the i-th threshold, numbered by first vertex.
     """
     check_thresholds(thresholds)
-    weights = WeightOrder(edges.weight.dtype, signed=True, descending=edges.maximum)
+    weights = WeightOrder(edges.weight_dtype, signed=True, descending=edges.maximum)
     limits = [weights.key_of(threshold) for threshold in thresholds]  # -1 if it keeps no weight
     strict_first = sorted(range(len(limits)), key=limits.__getitem__)
     levels = sorted(range(len(limits)), key=strict_first.__getitem__)  # the inverse permutation
     ops, size, count = array_module(backend), edges.num_vertices, len(limits)
-    key = ops.order_key(ops.asarray(edges.weight), descending=edges.maximum)
-    edge_level = ops.full(len(key), sum(limit < 0 for limit in limits), dtype=level_dtype(count))
-    for limit in limits:
-        if limit >= 0:
-            edge_level = edge_level + (key > limit)
-    order = ops.argsort(edge_level)
-    u, v = (
-        ops.gather(ops.asarray(end, ops.index_dtype(size)), order) for end in (edges.u, edges.v)
-    )
-    stops = [ops.count(edge_level <= level) for level in range(count)]
-    parent, vertex_level, tally = ops.join_levels(u, v, stops, size)
+    parent, vertex_level, tally = ops.join_levels(*_sorted_by_level(ops, edges, limits), size)
     rows = ops.to_host(tally).reshape(count, TALLY)[levels].tolist()
     counts = tuple(map(_cluster_counts, thresholds, rows))
     return counts, partial(_labels, backend, parent, vertex_level, levels)
+
+
+def _sorted_by_level(ops: Any, edges: ForestBlocks, limits: list[int]) -> tuple[Any, Any, Any]:
+    """Return u and v of the edges, sorted by level, and the number of edges up to each level.
+
+    The level of an edge is the number of limits that its key exceeds. Edges that exceed all limits
+    are left out.
+    """
+    index, dtype = ops.index_dtype(edges.num_vertices), level_dtype(len(limits))
+    nothing = ops.full(0, 0, dtype=index)
+    sorted_u, sorted_v = ([[nothing] for _ in limits] for _ in "uv")
+    for u, v, weight in edges.blocks:
+        key = ops.order_key(ops.asarray(weight), descending=edges.maximum)
+        level = ops.full(len(key), sum(limit < 0 for limit in limits), dtype=dtype)
+        for limit in limits:
+            if limit >= 0:
+                level = level + (key > limit)
+        columns = (ops.asarray(end, index) for end in (u, v))
+        offsets, *dealt = ops.deal(ops.asarray(level, index), len(limits) + 1, *columns)
+        bounds = [*itertools.pairwise(ops.to_host(offsets).tolist())]
+        for pieces, column in zip((sorted_u, sorted_v), dealt, strict=True):
+            for place, (start, stop) in zip(pieces, bounds, strict=False):
+                place.append(column[start:stop])
+    ends = [*itertools.accumulate(sum(map(len, pieces)) for pieces in sorted_u)]
+    return _concatenated(ops, sorted_u), _concatenated(ops, sorted_v), ends
+
+
+def _concatenated(ops: Any, pieces: list[list[Any]]) -> Any:
+    """Return the arrays of all lists as one array, and release them."""
+    joined = ops.concat([*itertools.chain(*pieces)])
+    pieces.clear()
+    return joined
 
 
 def _labels(

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ...progress import report_progress
 from ..edge_list import NamedColumns
 
+#: Rows of a block, of which a writer holds several copies. Larger blocks are not written faster.
+_BLOCK_ROWS = 2**16
+
 
 @dataclass(frozen=True)
 class EdgeTable:
@@ -43,10 +46,12 @@ class EdgeTable:
         """Whether a column holds names of vertices."""
         return not all(isinstance(dtype, np.dtype) for dtype in self.dtypes.values())
 
-    def blocks(self, size: int = 2**20) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield blocks of about `size` edges as columns by name, and report progress."""
+    def blocks(self, size: int = _BLOCK_ROWS) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield blocks of at most `size` edges as columns by name, and report progress."""
         done = 0
-        for block in self.read(size):
-            yield dict(zip(self.dtypes, block, strict=True))
-            done += len(block[0])
-            report_progress(self.step, done, self.num_edges)
+        for columns in self.read(size):
+            for start in range(0, len(columns[0]), size):
+                block = [column[start : start + size] for column in columns]
+                yield dict(zip(self.dtypes, block, strict=True))
+                done += len(block[0])
+                report_progress(self.step, done, self.num_edges)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -93,15 +94,21 @@ def write_npz(path: Path, table: EdgeTable) -> None:
     if table.columns is None:
         folder = path.with_name("columns")
         write_columns(folder, table)
-        arrays = {file.stem: np.load(file, mmap_mode="r") for file in folder.iterdir()}
+        arrays = {file.stem: file for file in sorted(folder.iterdir())}
     else:
         arrays = {array_name(name, table): values for name, values in table.columns.items()}
     if table.identity is not None:
         arrays[IDENTITY] = np.array(json.dumps(table.identity))
     if table.is_graph and table.num_vertices is not None:
         arrays["n"] = np.array(table.num_vertices)
-    with path.open("wb") as file:  # np.savez would append a suffix to a name
-        np.savez(file, **arrays)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                if isinstance(values, Path):  # a memory map would keep its pages in memory
+                    with values.open("rb") as file:
+                        shutil.copyfileobj(file, member, 2**20)
+                else:
+                    np.save(member, values)
 
 
 FORMAT = Format(

@@ -33,6 +33,9 @@ from ..source import EdgeSource
 from .edge_table import EdgeTable
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
+#: Rows of a row group that is written.
+_GROUP_ROWS = 2**20
+
 
 def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
     """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
@@ -183,7 +186,8 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
     # No dictionaries: for ids and weights they save no space, and take twice as long to read.
     with parquet.ParquetWriter(path, schema, use_dictionary=False) as file:
         for columns in table.blocks():
-            file.write_table(pa.table(columns, schema))
+            batch = pa.record_batch(list(columns.values()), schema)
+            file.write_batch(batch, row_group_size=_GROUP_ROWS)
 
 
 FORMAT = Format(
