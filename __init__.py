@@ -10,14 +10,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import errors, progress, testing
+    from .doors.formats.text.coordinates import read_coordinates
+    from .doors.read import read
     from .forest.forest import Forest
     from .forest.reachability import mutual_reachability
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
-    from .graphs.formats.text.coordinates import read_coordinates
     from .graphs.generate.grids import grid
     from .graphs.generate.points import points
-    from .graphs.open import read
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
     from .pipeline.pipeline import Pipeline
@@ -64,10 +64,10 @@ _MODULES = {
     "forest.reachability": ("mutual_reachability",),
     "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
-    "graphs.formats.text.coordinates": ("read_coordinates",),
+    "doors.formats.text.coordinates": ("read_coordinates",),
     "graphs.generate.grids": ("grid",),
     "graphs.generate.points": ("points",),
-    "graphs.open": ("read",),
+    "doors.read": ("read",),
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),
     "pipeline.pipeline": ("Pipeline",),

@@ -55,7 +55,7 @@ def readers_of(path: Path) -> dict[str, Callable[[], Any]]:
     """Return the readers of a file, by library."""
     from pyarrow import parquet
 
-    from mstflow.graphs.open import read
+    from mstflow.doors.read import read
 
     readers: dict[str, Callable[[], Any]] = {"mstflow": lambda: read(path)}
     if path.suffix == ".parquet":

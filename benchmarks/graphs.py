@@ -65,7 +65,7 @@ def ensure(name: str) -> Path:
     cache = Path(tempfile.gettempdir(), "mstflow-benchmarks")
     folder = cache / (path.name if path.is_file() else spec.replace(":", "-"))
     if not folder.is_dir():
-        from mstflow.graphs.write import replacing
+        from mstflow.doors.write import replacing
 
         if spec.startswith("simple:"):
             graph = _simple(load_named(spec.removeprefix("simple:")))
@@ -166,7 +166,7 @@ def _simple(graph: Graph) -> Graph:
 
 def _read(path: Path) -> Graph:
     """Read a graph file, with ids as int32."""
-    from mstflow.graphs.open import read
+    from mstflow.doors.read import read
 
     graph = read(path)
     u, v = graph.u.astype(np.int32, copy=False), graph.v.astype(np.int32, copy=False)

@@ -31,8 +31,8 @@ from .runner.turns import compare
 #: The code that a solve in memory runs, from the call to the edge ids.
 SOLVE = (
     "solve.py",
-    "graphs/open.py",
-    "graphs/adopters.py",
+    "doors/read.py",
+    "doors/adopters.py",
     "graphs/edge_list.py",
     "pipeline",
     "pipeline/catalogue",
@@ -45,13 +45,13 @@ SOLVE = (
 #: The code that a solve from disk runs.
 STREAM = (
     *SOLVE,
-    "graphs/formats/npy.py",
-    "graphs/file_checks.py",
+    "doors/formats/npy.py",
+    "doors/file_checks.py",
     "graphs/segments.py",
     "graphs/source.py",
     "pipeline/streaming",
 )
-READ = ("graphs", "graphs/formats", "graphs/formats/text", "runtime")
+READ = ("graphs", "doors/formats", "doors/formats/text", "runtime")
 KERNELS = ("primitives", "primitives/compiled", "runtime")
 DEVICE = (*SOLVE, "primitives/cuda")
 
@@ -169,7 +169,7 @@ SUITE = {
     "networkx-calls": Benchmark(
         "whole calls of networkx, with and without the backend",
         networkx_calls.measure,
-        ("interop/networkx", "graphs/libraries", *KERNELS),
+        ("interop/networkx", "doors/libraries", *KERNELS),
         {
             "edges": [10**3, 10**4, 10**5, 10**6],
             "functions": list(FUNCTIONS),
@@ -217,7 +217,7 @@ SUITE = {
     "clusters": Benchmark(
         "clusters of 20 million pairs at ten thresholds",
         clusters.measure,
-        (*STREAM, "forest", "forest/hierarchy", "graphs/names"),
+        (*STREAM, "forest", "forest/hierarchy", "doors/names"),
         {"pairs": 20_000_000, "names": 5_000_000, "threads": 2, "rounds": 1},
         {"pairs": 1600, "names": 400},
         usual=False,  # takes minutes

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..doors.write import replacing
 from ..errors import OptionError
 from ..forest.cluster_table import ClusterTable
 from ..forest.hierarchy.thresholds import check_thresholds
-from ..graphs.write import replacing
 from ..pipeline.report.plot import pyplot
 from .shared.forest import find_forest
 from .shared.terminal import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..graphs.write import check_overwrite, write_graph
+from ..doors.write import check_overwrite, write_graph
 from .shared.terminal import open_output, open_with_sizes, print_size
 
 

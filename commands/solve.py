@@ -10,9 +10,9 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from ..doors.formats.text.coordinates import read_coordinates
 from ..errors import OptionError
 from ..forest.forest import Forest
-from ..graphs.formats.text.coordinates import read_coordinates
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.pipeline import Pipeline
 from ..primitives import why_not

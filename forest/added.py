@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..doors.adopters import has_nodes
+from ..doors.libraries.tables import is_table
+from ..doors.names.number import number_graph
+from ..doors.places.url import places_of
+from ..doors.read import edge_list
 from ..errors import GraphError
-from ..graphs.adopters import has_nodes
 from ..graphs.edge_list import EdgeList, join_ids
-from ..graphs.libraries.tables import is_table
-from ..graphs.names.number import number_graph
-from ..graphs.names.vertex_names import NodeNames, VertexNames, joined_names
-from ..graphs.open import edge_list
-from ..graphs.places.url import places_of
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
+from ..graphs.vertex_names import NodeNames, VertexNames, joined_names
 from .edges import ForestEdges, equal_exactly
 
 

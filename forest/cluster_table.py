@@ -11,10 +11,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..doors.write import check_output, check_overwrite, write_table
 from ..errors import OptionError
-from ..graphs.formats.edge_table import EdgeTable
-from ..graphs.names.vertex_names import VertexNames, fields_of, name_columns
-from ..graphs.write import check_output, check_overwrite, write_table
+from ..graphs.edge_table import EdgeTable
+from ..graphs.vertex_names import VertexNames, fields_of, name_columns
 from ..primitives import Backend
 from ..progress import report_progress
 from ..runtime.sizes import sizes

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..doors.libraries import class_names
+from ..doors.libraries.networkx import edges_of as networkx_edges
 from ..errors import GraphError, OptionError
 from ..graphs.edge_list import NamedColumns
-from ..graphs.libraries import class_names
-from ..graphs.libraries.networkx import edges_of as networkx_edges
-from ..graphs.names.vertex_names import VertexNames
+from ..graphs.vertex_names import VertexNames
 
 
 def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:

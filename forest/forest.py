@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..doors.formats.forest_file import graph_identity
+from ..doors.write import check_overwrite, source_paths, write_columns, write_table
 from ..graphs.edge_list import EdgeList
-from ..graphs.formats.forest_file import graph_identity
-from ..graphs.names.vertex_names import VertexNames
 from ..graphs.source import EdgeSource
-from ..graphs.write import check_overwrite, source_paths, write_columns, write_table
+from ..graphs.vertex_names import VertexNames
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.catalogue.queries.components import components
 from ..pipeline.report.report import Report

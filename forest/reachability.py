@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from ..doors.read import edge_list
 from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
-from ..graphs.open import edge_list
 from ..pipeline.catalogue.queries.reachability import reachability
 from ..pipeline.options import check_count
 

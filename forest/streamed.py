@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..graphs.formats.edge_table import EdgeTable
-from ..graphs.formats.forest_file import graph_identity
-from ..graphs.names.vertex_names import name_columns
+from ..doors.formats.forest_file import graph_identity
+from ..graphs.edge_table import EdgeTable
 from ..graphs.source import EdgeSource
+from ..graphs.vertex_names import name_columns
 from ..runtime.device import host_array
 from ..runtime.scratch import release_pages
 from .edges import total_of

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..doors.formats.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
+from ..doors.read import open_graph
 from ..errors import GraphError, VerificationError, memory_errors
-from ..graphs.formats.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
-from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count, check_flag
 from ..primitives import array_module

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..doors.places.url import places_of
+from ..doors.read import edge_list
 from ..errors import MstflowError
 from .edge_list import EdgeList, unchecked
-from .open import edge_list
-from .places.url import places_of
 
 #: The largest number of edges, and of vertices, of a small graph.
 SMALL = 2**16

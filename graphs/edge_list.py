@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import GraphError, OptionError
 from ..runtime.columns import Survey, survey
 from ..runtime.device import device_array, host_array, is_on_device
-from .names.vertex_names import VertexNames
+from .vertex_names import VertexNames
 
 #: u, v and weight of consecutive edges; the weight None stands for 1 on every edge.
 Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..doors.file_checks import FileState, check_state, digest, file_fingerprint, unchanged
+from ..doors.libraries.dask import compute_chunk
+from ..doors.places.url import Place
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
 from ..runtime.identity import identify
 from .edge_list import Columns, are_ones, checked_column
-from .file_checks import FileState, check_state, digest, file_fingerprint, unchanged
-from .libraries.dask import compute_chunk
-from .places.url import Place
 
 #: The number of edges of a block, and the function that reads it.
 Read = tuple[int, Callable[[], "Columns"]]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..doors.file_checks import digest
 from ..errors import FileFormatError, GraphError, GraphWarning, OutOfMemoryError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
@@ -24,10 +25,9 @@ from ..runtime.memory import empty
 from ..runtime.sizes import sizes
 from ..runtime.team import in_shares
 from .edge_list import Columns, EdgeList, check_columns, join_ids, ones, renumbered
-from .file_checks import digest
 from .generate.tiles import Tile
-from .names.vertex_names import VertexNames
 from .segments import ArraySegment, Chunks, Segment, Sequential, checksum
+from .vertex_names import VertexNames
 
 #: A sample has 64 offsets, and 512 weights at each.
 _SAMPLES, _SAMPLE_EDGES = 64, 512

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..doors.read import open_graph
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.edge_list import EdgeList
-from ..graphs.open import open_graph
 from ..graphs.source import EdgeSource
 from ..primitives import array_module, gpu_pays, resolve_backend
 from ..progress import set_listener

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..doors.file_checks import FileState, digest, with_sample
+from ..doors.formats.npy import npy_source
+from ..doors.write import write_graph
 from ..errors import GraphError, OptionError
-from ..graphs.file_checks import FileState, digest, with_sample
-from ..graphs.formats.npy import npy_source
 from ..graphs.segments import ArraySegment, Delayed
 from ..graphs.source import EdgeSource, SegmentSizes
-from ..graphs.write import write_graph
 from .schedulers.scheduler import Scheduler, add_place
 
 

@@ -106,7 +106,7 @@ def test_backends_in_the_documentation():
     assert [name for name, *_ in table("docs/how-to/backend.md", "backend")] == BACKENDS
 
 
-@pytest.mark.parametrize("kind", mstflow.graphs.formats.FORMATS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", mstflow.doors.formats.FORMATS, ids=lambda kind: kind.name)
 def test_format_in_the_documentation(kind):
     page = read("docs/formats.md")
     assert re.search(rf"\b{kind.name}\b", page, re.IGNORECASE)

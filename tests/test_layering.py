@@ -16,12 +16,13 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "runtime": set(),
     "primitives": {"runtime"},
-    "graphs": {"runtime"},
+    "graphs": {"doors", "runtime"},
+    "doors": {"graphs", "runtime"},
     "stages": {"primitives"},
-    "pipeline": {"stages", "primitives", "graphs", "runtime"},
-    "forest": {"pipeline", "stages", "primitives", "graphs", "runtime"},
-    "interop": {"forest", "pipeline", "primitives", "graphs", "runtime"},
-    "commands": {"forest", "pipeline", "primitives", "graphs", "runtime"},
+    "pipeline": {"stages", "primitives", "doors", "graphs", "runtime"},
+    "forest": {"pipeline", "stages", "primitives", "doors", "graphs", "runtime"},
+    "interop": {"forest", "pipeline", "primitives", "doors", "graphs", "runtime"},
+    "commands": {"forest", "pipeline", "primitives", "doors", "graphs", "runtime"},
 }
 HEAVY = [
     "cupy",

@@ -13,8 +13,8 @@ from entry_points import forget_plugins, register
 from graph_strategies import edge_lists
 from mstflow import plugins
 from mstflow.__main__ import main
+from mstflow.doors.formats import format_names
 from mstflow.errors import FileFormatError, MemoryBoundError, OptionError
-from mstflow.graphs.formats import format_names
 from processes import run_python
 
 ROOT = Path(__file__).parents[1]
@@ -105,8 +105,8 @@ def test_example_round_trip(tmp_path):
 READERS = """
 import numpy as np
 from mstflow import EdgeList
-from mstflow.graphs.formats.file_format import Format
-from mstflow.graphs.formats.text.blocks import Header
+from mstflow.doors.formats.file_format import Format
+from mstflow.doors.formats.text.blocks import Header
 
 VERTICES, BLOCK, BLOCKS = 10**5, 10**5, 160
 

@@ -8,7 +8,7 @@ import platform
 import sys
 from typing import Any
 
-from ...graphs.formats import format_names
+from ...doors.formats import format_names
 from ...plugins import plugins
 from ...primitives import known_backends, why_not
 from ...runtime.team import kernel_threads

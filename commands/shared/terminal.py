@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ...doors.read import open_graph
+from ...doors.write import check_output, check_overwrite
 from ...errors import MemoryBoundError, OptionError
 from ...graphs.edge_list import EdgeList
-from ...graphs.open import open_graph
 from ...graphs.source import EdgeSource
-from ...graphs.write import check_output, check_overwrite
 from ...pipeline.options import parse_bytes
 from ...progress import set_listener
 from ...runtime.team import kernel_threads, sharing

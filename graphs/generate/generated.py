@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError
-from ..formats.edge_table import EdgeTable
+from ..edge_table import EdgeTable
 from .counter_random import Words, draw, draw_below, permute, sample, sorted_sample, stream_key
 
 Ends = Callable[[Words, int], tuple[Words, Words]]

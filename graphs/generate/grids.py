@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ...doors.file_checks import digest
 from ...errors import GraphError, OptionError
 from ...runtime.identity import identify
 from ..edge_list import Columns
-from ..file_checks import digest
 from ..segments import Range, Read, rows_of
 from ..source import EdgeSource, check_dtype
 from .tiles import (

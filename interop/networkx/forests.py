@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...doors.libraries.networkx import edges_of
 from ...errors import GraphError
-from ...graphs.libraries.networkx import edges_of
 from ...solve import minimum_spanning_forest
 
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...doors.file_checks import digest
+from ...doors.names.number import FOLDER
 from ...errors import OptionError
-from ...graphs.file_checks import digest
-from ...graphs.names.number import FOLDER
 from ...runtime.identity import identify
 from ..dataflow import Dataflow
 

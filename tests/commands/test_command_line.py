@@ -19,8 +19,8 @@ from mstflow.__main__ import main
 from mstflow.commands import SUMMARIES, arguments
 from mstflow.commands.shared import terminal
 from mstflow.commands.solve import chosen_algorithm
+from mstflow.doors import formats
 from mstflow.errors import MemoryBoundError
-from mstflow.graphs import formats
 from mstflow.plugins import registered
 from mstflow.primitives import known_backends
 from processes import run_python

@@ -100,7 +100,7 @@ def test_workers_do_not_log_errors(tmp_path):
 
 
 def test_full_disk_names_file_and_bytes(tmp_path):
-    """`test_a_full_disk_names_the_file_and_the_bytes` in tests/graphs tests each format."""
+    """`test_a_full_disk_names_the_file_and_the_bytes` in tests/doors tests each format."""
     (tmp_path / "path.txt").write_text("".join(f"{i} {i + 1} 1\n" for i in range(20_000)))
     command = [*COMMAND, "solve", tmp_path / "path.txt", "-o", tmp_path / "forest"]
     limits = resource.RLIMIT_FSIZE, (50_000, 50_000)

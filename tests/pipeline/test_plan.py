@@ -15,10 +15,10 @@ from mstflow import Pipeline
 from mstflow.__main__ import main
 from mstflow.commands import plan as command
 from mstflow.commands.shared import terminal
+from mstflow.doors.files import open_files
+from mstflow.doors.write import write_graph
 from mstflow.errors import MemoryBoundError, OptionError
-from mstflow.graphs.files import open_files
 from mstflow.graphs.source import EdgeSource
-from mstflow.graphs.write import write_graph
 from mstflow.pipeline.catalogue.names import alternatives
 from mstflow.pipeline.options import Options
 from mstflow.pipeline.planning.plan import plan

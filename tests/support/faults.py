@@ -228,43 +228,43 @@ FAULTS = [
     # Graphs and formats.
     Fault(
         "DIMACS ids are read from 0",
-        "graphs/formats/text/gr.py", "tag, 1, num_vertices", "tag, 0, num_vertices",
-        "tests/graphs/test_read.py",
+        "doors/formats/text/gr.py", "tag, 1, num_vertices", "tag, 0, num_vertices",
+        "tests/doors/test_read.py",
     ),
     Fault(
         "DIMACS ids are written from 0",
-        "graphs/formats/text/gr.py", ".astype(np.int64) + 1", ".astype(np.int64)",
-        "tests/graphs/test_write.py",
+        "doors/formats/text/gr.py", ".astype(np.int64) + 1", ".astype(np.int64)",
+        "tests/doors/test_write.py",
     ),
     Fault(
         "Matrix Market ids are read from 0",
-        "graphs/formats/text/mtx.py", "first_id=1", "first_id=0", "tests/graphs/test_formats.py",
+        "doors/formats/text/mtx.py", "first_id=1", "first_id=0", "tests/doors/test_formats.py",
     ),
     Fault(
         "a symmetric matrix is written above its diagonal",
-        "graphs/formats/text/mtx.py", "np.maximum(*ends), np.minimum(*ends)",
-        "np.minimum(*ends), np.maximum(*ends)", "tests/graphs/test_write.py",
+        "doors/formats/text/mtx.py", "np.maximum(*ends), np.minimum(*ends)",
+        "np.minimum(*ends), np.maximum(*ends)", "tests/doors/test_write.py",
     ),
     Fault(
         "a METIS vertex without neighbours takes no line",
-        "graphs/formats/text/metis.py",
+        "doors/formats/text/metis.py",
         "np.repeat(np.arange(vertex, vertex + len(degree)), degree)",
         "np.repeat(np.arange(vertex, vertex + (degree > 0).sum()), degree[degree > 0])",
-        "tests/graphs/test_formats.py",
+        "tests/doors/test_formats.py",
     ),
     Fault(
         "a file that changed is read as if it had not",
-        "graphs/file_checks.py", "if state == known._replace", "if state or known._replace",
-        "tests/graphs/test_changes.py",
+        "doors/file_checks.py", "if state == known._replace", "if state or known._replace",
+        "tests/doors/test_changes.py",
     ),
     Fault(
         "large integers are rounded beside floats",
         "graphs/edge_list.py", "column.itemsize == 8 or ", "",
-        "tests/graphs",
+        "tests/doors",
     ),
     Fault(
         "integers are exact up to 2^54 as floats",
-        "graphs/edge_list.py", "(-(2**53), 2**53)", "(-(2**54), 2**54)", "tests/graphs",
+        "graphs/edge_list.py", "(-(2**53), 2**53)", "(-(2**54), 2**54)", "tests/doors",
     ),
     Fault(
         "negative ids are accepted",
@@ -273,9 +273,9 @@ FAULTS = [
     ),
     Fault(
         "a missing weight of networkx is 0",
-        "graphs/libraries/networkx.py",
+        "doors/libraries/networkx.py",
         "data.get(weight, 1) for data", "data.get(weight, 0) for data",
-        "tests/graphs/test_adopt.py",
+        "tests/doors/test_adopt.py",
     ),
     Fault(
         "a dtype is taken for a scalar",

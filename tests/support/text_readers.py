@@ -3,13 +3,13 @@
 import functools
 from unittest import mock
 
-from mstflow.graphs.formats.text import metis, row_parser
-from mstflow.graphs.formats.text.blocks import join_blocks
-from mstflow.graphs.formats.text.csv import csv_blocks
-from mstflow.graphs.formats.text.gr import gr_blocks
-from mstflow.graphs.formats.text.metis import metis_blocks
-from mstflow.graphs.formats.text.mtx import mtx_blocks
-from mstflow.graphs.formats.text.txt import txt_blocks
+from mstflow.doors.formats.text import metis, row_parser
+from mstflow.doors.formats.text.blocks import join_blocks
+from mstflow.doors.formats.text.csv import csv_blocks
+from mstflow.doors.formats.text.gr import gr_blocks
+from mstflow.doors.formats.text.metis import metis_blocks
+from mstflow.doors.formats.text.mtx import mtx_blocks
+from mstflow.doors.formats.text.txt import txt_blocks
 
 
 def edges_of(graph):

@@ -15,8 +15,8 @@ import mstflow
 from graph_files import save_columns
 from local_clusters import local_workers
 from mstflow import stage
+from mstflow.doors.file_checks import FileState, check_state, with_sample
 from mstflow.errors import FileFormatError, GraphError, OptionError, WorkerError
-from mstflow.graphs.file_checks import FileState, check_state, with_sample
 from mstflow.pipeline.options import Options
 from mstflow.pipeline.planning.plan import plan
 from mstflow.pipeline.planning.request import Alternatives, Request

@@ -126,7 +126,7 @@ def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkey
     monkeypatch.chdir(tmp_path)
     forest = mstflow.minimum_spanning_forest("graph", scheduler=cluster, partitions=3)
     assert np.array_equal(forest.edge_ids, EXPECTED)
-    opened = mstflow.graphs.files.open_files(["graph"])
+    opened = mstflow.doors.files.open_files(["graph"])
     (folder / "v.npy").unlink()
     message = "graph/v.npy: No such file"
     with pytest.raises(FileFormatError, match=message):

@@ -23,8 +23,8 @@ import mstflow
 from covering import covering
 from graph_files import save_columns
 from mstflow import EdgeList
+from mstflow.doors.files import open_files
 from mstflow.errors import FileFormatError, GraphError, MemoryBoundError, OptionError
-from mstflow.graphs.files import open_files
 from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.schedulers.opening import open_scheduler

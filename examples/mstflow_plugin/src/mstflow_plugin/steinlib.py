@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
+from mstflow.doors.formats.file_format import Format
+from mstflow.doors.formats.text.blocks import Blocks, Header
+from mstflow.doors.formats.text.text_file import open_text, shown, split_fields, write_rows
 from mstflow.errors import FileFormatError
-from mstflow.graphs.formats.edge_table import EdgeTable
-from mstflow.graphs.formats.file_format import Format
-from mstflow.graphs.formats.text.blocks import Blocks, Header
-from mstflow.graphs.formats.text.text_file import open_text, shown, split_fields, write_rows
+from mstflow.graphs.edge_table import EdgeTable
 
 #: Number of edges in a block. The reader holds one block at a time.
 BLOCK = 2**16

@@ -1,0 +1,1 @@
+"""How graphs come in and go out: files, URLs, names of vertices, objects of other libraries."""

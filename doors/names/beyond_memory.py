@@ -1,0 +1,367 @@
+"""Number the vertices of named pairs that do not fit in memory, by DuckDB, which spills to disk.
+
+The pairs are divided into blocks of consecutive pairs, and the names by a hash into parts. Each
+step reads and writes files:
+
+    divide   a block of pairs         weights; names with their places, by part
+    encode   the names of a part      a dictionary; codes with their places, by block
+    rank     all dictionaries         the names in the order of first appearance
+    decode   the codes of a block     u and v
+
+DuckDB groups and joins the names of one part at a time. Only the distinct names are sorted. Joins
+do not keep the order of pairs, so a place is stored with each name and code.
+
+A step writes to a temporary name and renames the result, so a killed run resumes at the block or
+part that it was working on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import GraphError, MemoryBoundError, OptionError
+from ...graphs.pyarrow import pa, parquet
+from ...graphs.source import EdgeSource, check_dtype
+from ...graphs.vertex_names import StoredNames
+from ...progress import report_progress
+from ...runtime.scratch import scratch_folder
+from ...runtime.team import kernel_threads
+from ..formats.npy import npy_source
+from ..libraries.arrow_tables import arrow_dtype, arrow_values
+from .pairs import common_type
+
+#: The smallest accepted memory bound in bytes; DuckDB gets half of the bound.
+_MIN_MEMORY = 2**28
+#: The largest size of a block in bytes, so that places have 32 bits.
+_MAX_BLOCK_BYTES = 2**31
+#: Folders of files that only numbering needs.
+_TEMPORARY = ("names", "codes", "dictionaries")
+#: Few names of a block are equal, so a dictionary would save no space.
+_PARQUET = "FORMAT parquet, COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1"
+
+#: The place of end s (0 or 1) of row e of a block is 2e + s. No step reads a column from the name
+#: of a folder: a folder of the user may be called ``name=x``.
+_DIVIDE = """
+    COPY (
+        SELECT name, place, {block}::UINTEGER AS block, hash(name) % {parts} AS part FROM (
+            SELECT l AS name, place FROM block_ends
+            UNION ALL SELECT r, place + 1 FROM block_ends
+        )
+    ) TO '{draft}' ({parquet}, PARTITION_BY part)
+"""
+_ENCODE = """
+    CREATE OR REPLACE TEMP VIEW found AS FROM read_parquet('{found}', hive_partitioning = false);
+    CREATE OR REPLACE TEMP TABLE dictionary AS
+    SELECT *, (row_number() OVER () - 1)::UINTEGER AS code FROM (
+        SELECT name, min((block::BIGINT << 32) + place) AS first FROM found GROUP BY name
+    );
+    COPY (SELECT name, first FROM dictionary ORDER BY code) TO '{dictionary}' ({parquet});
+    COPY (SELECT place, code, block FROM found JOIN dictionary USING (name))
+    TO '{draft}' ({parquet}, PARTITION_BY block)
+"""
+_RANK = """
+    COPY (
+        SELECT name FROM read_parquet('{dictionaries}', hive_partitioning = false) ORDER BY first
+    ) TO '{draft}' (FORMAT parquet)
+"""
+
+
+class Spill(NamedTuple):
+    """When names are numbered on disk, and how they are divided.
+
+    `python -m benchmarks record clusters` measures the defaults.
+    """
+
+    #: Bytes that numbering in memory needs for each byte of the columns.
+    growth: int = 4
+    #: Number of parts of the names.
+    parts: int = 32
+    #: Size of a block as a share of the memory for DuckDB.
+    block_share: float = 1 / 8
+    #: If the file of names is larger, strings have 64-bit offsets, because the names of all ends
+    #: may exceed 2^31 bytes.
+    few_bytes: int = 2**27
+
+
+def number_beyond_memory(
+    pairs: Iterator[Any],
+    memory: int,
+    folder: Path | None,
+    identity: Any,
+    spill: Spill = Spill(),  # noqa: B008  # immutable
+) -> EdgeSource:
+    """Return all named pairs as a source with `names`.
+
+    `pairs` start after those that a killed run divided; see `count_pairs_done`. The source reads
+    pairs and names from files in `folder`, which keeps them for a later run with the same
+    `identity`, a JSON value. If `folder` is None, the files are in a scratch folder, which is
+    removed when the names are no longer used.
+    """
+    if memory < _MIN_MEMORY:
+        raise MemoryBoundError.of(memory, _MIN_MEMORY, "to number the names of vertices on disk")
+    memory //= 2  # for DuckDB
+    with contextlib.ExitStack() as resources, duckdb_errors():
+        if folder is None:
+            folder = Path(resources.enter_context(scratch_folder(None))) / "checkpoint" / "pairs"
+        if count_pairs_done(folder, identity, spill) is None:
+            _check_removable(folder)
+            _create_folder(folder, _key(identity, spill))
+        config = {
+            "memory_limit": f"{memory // 2**20}MiB",
+            "threads": kernel_threads(),
+            "temp_directory": str(folder / "spill"),
+            "preserve_insertion_order": False,
+        }
+        try:
+            with _duckdb().connect(config=config) as connection:
+                size = int(min(memory * spill.block_share, _MAX_BLOCK_BYTES))
+                rows = _divide(connection, pairs, folder, size, spill.parts)
+                _encode(connection, folder, spill.parts)
+                _rank(connection, folder)
+        finally:
+            shutil.rmtree(folder / "spill", ignore_errors=True)
+        _decode(rows, folder)
+        _save_json(folder / "complete.json", identity)
+        return _source(folder, resources.pop_all(), spill)
+
+
+def load_numbered(folder: Path, identity: Any, spill: Spill) -> EdgeSource | None:
+    """Return the source that an earlier run with the same input stored in a folder, or None."""
+    known = _load_json(folder / "complete.json")
+    if identity is None or known != identity:
+        return None
+    return _source(folder, contextlib.ExitStack(), spill)
+
+
+def count_pairs_done(folder: Path, identity: Any, spill: Spill) -> int | None:
+    """Return the number of pairs that a killed run with the same input divided, or None."""
+    state = _load_json(folder / "state.json")
+    return sum(state["rows"]) if state and state["key"] == _key(identity, spill) else None
+
+
+def _key(identity: Any, spill: Spill) -> list[Any]:
+    """Return the identity of the divided files; the hash depends on the version of DuckDB."""
+    return [identity, _duckdb().__version__, spill.parts]
+
+
+def _check_removable(folder: Path) -> None:
+    """Check that a folder, and the checkpoint that it is in, have only files of this module."""
+    expected = {"complete.json", "state.json", "edges", "names.parquet", "spill", *_TEMPORARY}
+    inside = [path for path in folder.glob("*") if path.name.removeprefix("draft-") not in expected]
+    others = [*inside, *(path for path in folder.parent.glob("*") if path != folder)]
+    if others:
+        raise OptionError(
+            f"{folder.parent}: expected an empty folder or the numbers of these pairs, found other "
+            f"files such as {others[0].name!r}; choose another folder or remove this one"
+        )
+
+
+def _create_folder(folder: Path, key: list[Any]) -> None:
+    """Create the folder of a new run; remove files of other pairs."""
+    for name in ("complete.json", "state.json"):  # first: they mark others as valid
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("edges", *_TEMPORARY):
+        (folder / name).mkdir(parents=True)
+    _save_json(folder / "state.json", {"key": key, "rows": [], "divided": False})
+
+
+def _source(folder: Path, resources: contextlib.ExitStack, spill: Spill) -> EdgeSource:
+    """Return numbered pairs as a source, and remove the files that only numbering needs."""
+    for name in _TEMPORARY:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / "state.json").unlink(missing_ok=True)
+    names = StoredNames(folder / "names.parquet", resources, spill.few_bytes)
+    blocks = [npy_source(path) for path in sorted((folder / "edges").iterdir())]
+    segments = tuple(segment for block in blocks for segment in block.segments)
+    return EdgeSource(segments, num_vertices=len(names), names=names)
+
+
+def _divide(
+    connection: Any, pairs: Iterator[Any], folder: Path, size: int, parts: int
+) -> list[int]:
+    """Write the weights of each block of `size` bytes, and its names by part.
+
+    Return the number of pairs of each block, including those that a killed run divided.
+    """
+    state: dict[str, Any] = _load_json(folder / "state.json")
+    rows: list[int] = state["rows"]
+    for block in () if state["divided"] else _in_blocks(_of_one_type(pairs, state), size):
+        label = f"{len(rows):08}"
+        edges = folder / "edges" / label
+        edges.mkdir(exist_ok=True)
+        if "weight" in block.column_names:
+            _save_array(edges / "weight.npy", arrow_values("weight", block["weight"]))
+        place = np.arange(0, 2 * len(block), 2, dtype=np.uint32)
+        ends = pa.table({"l": block["l"], "r": block["r"], "place": place})
+        connection.register("block_ends", ends)
+        with _replacing(folder / "names" / f"block={label}") as draft:
+            _execute(connection, _DIVIDE, block=len(rows), parts=parts, draft=draft)
+        connection.unregister("block_ends")
+        rows.append(len(block))
+        _save_json(folder / "state.json", state)
+    _save_json(folder / "state.json", {**state, "divided": True})
+    return rows
+
+
+def _of_one_type(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
+    """Convert pairs to the types of the first pairs, which `state` keeps for a later run."""
+    first = sum(state["rows"])
+    for table in pairs:
+        left, right, *weight = table.columns
+        dtype = arrow_dtype("weight", weight[0].type).str if weight else None
+        if "names" not in state:
+            schema = pa.schema([("name", common_type([left.type, right.type]))])
+            state.update(names=schema.serialize().to_pybytes().hex(), weight=dtype)
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(state["names"])))
+        name_type = schema.field("name").type
+        common_type([name_type, left.type, right.type])
+        if dtype is not None:
+            check_dtype(first, np.dtype(dtype), np.dtype(state["weight"]))
+        try:
+            ends = left.cast(name_type), right.cast(name_type)
+        except pa.ArrowInvalid as error:
+            raise GraphError(f"names are not all of type {name_type}: {error}") from error
+        yield pa.table([*ends, *weight], table.column_names)
+        first += len(table)
+
+
+def _in_blocks(pairs: Iterator[Any], size: int) -> Iterator[Any]:
+    """Yield consecutive pairs in blocks of about `size` bytes."""
+    block: list[Any] = []
+    num_bytes = 0
+    for table in pairs:
+        step = max(1, len(table) * size // max(1, table.nbytes))
+        for start in range(0, len(table), step):
+            block.append(table.slice(start, step))
+            num_bytes += block[-1].nbytes
+            if num_bytes >= size:
+                yield pa.concat_tables(block)
+                block, num_bytes = [], 0
+    if block:
+        yield pa.concat_tables(block)
+
+
+def _encode(connection: Any, folder: Path, parts: int) -> None:
+    """Write the dictionary of each part and its codes by block, and remove its names."""
+    for part in range(parts):
+        report_progress("number names", part, parts)
+        folders = [block / f"part={part}" for block in (folder / "names").iterdir()]
+        codes = folder / "codes" / f"part={part}"
+        if not codes.exists() and any(path.exists() for path in folders):
+            with (
+                _replacing(codes) as draft,  # renamed last: then the part is complete
+                _replacing(folder / "dictionaries" / f"{part}.parquet") as dictionary,
+            ):
+                names = f"{glob.escape(str(folder))}/names/block=*/part={part}/*.parquet"
+                _execute(connection, _ENCODE, found=names, dictionary=dictionary, draft=draft)
+        for path in folders:
+            shutil.rmtree(path, ignore_errors=True)
+    report_progress("number names", parts, parts)
+
+
+def _rank(connection: Any, folder: Path) -> None:
+    """Write all names in the order in which they first appear."""
+    if not (folder / "names.parquet").exists():
+        with _replacing(folder / "names.parquet") as draft:
+            dictionaries = f"{glob.escape(str(folder))}/dictionaries/*.parquet"
+            _execute(connection, _RANK, dictionaries=dictionaries, draft=draft)
+
+
+def _decode(rows: list[int], folder: Path) -> None:
+    """Write the columns u and v of each block."""
+    numbers = _numbers_of_codes(folder)
+    is_small = sum(map(len, numbers.values())) < 2**31
+    for block, count in enumerate(rows):
+        report_progress("number pairs", sum(rows[:block]), sum(rows))
+        edges = folder / "edges" / f"{block:08}"
+        if (edges / "v.npy").exists():
+            continue
+        ends = np.empty(2 * count, np.int32 if is_small else np.int64)
+        for part, number in numbers.items():
+            for path in (folder / "codes" / f"part={part}" / f"block={block}").glob("*"):
+                codes = parquet.read_table(path, partitioning=None)
+                ends[np.asarray(codes["place"])] = number[np.asarray(codes["code"])]
+        _save_array(edges / "u.npy", ends[0::2])
+        _save_array(edges / "v.npy", ends[1::2])
+    report_progress("number pairs", sum(rows), sum(rows))
+
+
+def _numbers_of_codes(folder: Path) -> dict[int, NDArray[np.int64]]:
+    """Return for each part the number of each code: the rank of its first appearance."""
+    files = sorted((folder / "dictionaries").iterdir())
+    tables = [parquet.read_table(file, columns=["first"], partitioning=None) for file in files]
+    firsts = [np.asarray(table["first"]) for table in tables]
+    bounds = np.cumsum([len(first) for first in firsts])
+    order = np.argsort(np.concatenate(firsts))
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    parts = (int(file.stem) for file in files)
+    return dict(zip(parts, np.split(number, bounds[:-1]), strict=True))
+
+
+@contextlib.contextmanager
+def duckdb_errors() -> Iterator[None]:
+    """Convert DuckDB's errors to ours, and its error for an interrupt to KeyboardInterrupt."""
+    duckdb = _duckdb()
+    try:
+        yield
+    except (duckdb.OutOfMemoryException, duckdb.IOException, OSError) as error:
+        raise OptionError(f"numbering the names failed: {error}") from error
+    except RuntimeError as error:  # DuckDB replaces the exception that a signal raises
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from error
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise OptionError(
+            "the names do not fit in memory=; numbering them on disk needs the package duckdb; "
+            "install mstflow[duckdb]"
+        ) from error
+    return duckdb
+
+
+def _execute(connection: Any, statements: str, **values: Any) -> None:
+    quoted = {name: str(value).replace("'", "''") for name, value in values.items()}
+    connection.execute(statements.format(parquet=_PARQUET, **quoted))
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Yield a temporary path; rename it to the target when the block ends."""
+    draft = target.with_name(f"draft-{target.name}")
+    for path in (draft, target):
+        if path.is_dir():  # of a killed run
+            shutil.rmtree(path)
+    yield draft
+    draft.replace(target)
+
+
+def _save_array(path: Path, values: NDArray[Any]) -> None:
+    with _replacing(path) as draft, draft.open("wb") as file:
+        np.save(file, values)
+
+
+def _save_json(path: Path, value: Any) -> None:
+    with _replacing(path) as draft:
+        draft.write_text(json.dumps(value))
+
+
+def _load_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,130 @@
+"""Pairs of names: rows of tables and files whose vertices have names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, takewhile
+from typing import Any
+
+import numpy as np
+
+from ...errors import GraphError, OptionError
+from ...graphs.pyarrow import kinds, pa
+from ...progress import report_progress
+from ..column_names import Chooser, Column, ColumnNames, columns_in
+from ..formats import parts_of
+from ..libraries.arrow_tables import arrow_dtype, check_no_nulls, plain_column
+from ..libraries.dask import compute_chunk, dask_chunks, is_dask
+from ..libraries.tables import is_table, tables
+from ..places.url import places_of
+
+
+def named_pairs(
+    graph: Any,
+    ends: Sequence[Any] | None,
+    weight: Column | None,
+    format: str | None = None,  # noqa: A002
+    encoding: str | None = None,
+    first: int = 0,
+) -> Iterator[Any]:
+    """Yield the pairs of a graph whose vertices have names, in order, from edge `first` on.
+
+    Each block of pairs is a `pyarrow.Table` with the columns l and r, and weight if the graph has
+    weights. The names are strings, integers or structs of these.
+
+    The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
+    of a Parquet, Arrow or text file; or an iterable of these. `ends` and `weight` name its columns.
+    """
+    choose, num_to_skip = Chooser(weight, ends), first
+    for (left, right, weights), table in _tables(graph, choose, format, encoding):
+        if num_to_skip >= len(table):
+            num_to_skip -= len(table)
+            continue
+        table, num_to_skip = table.slice(num_to_skip), 0
+        fields = [*map(_field_name, columns_in(left), columns_in(right), count(1))]
+        pairs = {}
+        for end, columns in (("l", left), ("r", right)):
+            names = columns_in(columns)
+            name_columns = [_name_column(name, table[name], first) for name in names]
+            is_one = len(name_columns) == 1
+            pairs[end] = name_columns[0] if is_one else _as_structs(fields, name_columns)
+        if weights is not None:
+            arrow_dtype(weights, table[weights].type)  # raises an error unless numeric
+            check_no_nulls(weights, table[weights], first)
+            pairs["weight"] = plain_column(weights, table[weights])
+        first += len(table)
+        report_progress("read pairs", first, 0)
+        yield pa.table(pairs)
+
+
+def _tables(
+    graph: Any,
+    choose: Chooser,
+    format: str | None,  # noqa: A002
+    encoding: str | None,
+) -> Iterator[tuple[ColumnNames, Any]]:
+    """Yield the names of the chosen columns with a `pyarrow.Table` of them."""
+    if places := places_of(graph):
+        for part, file_format in parts_of(places, format):
+            yield from file_format.named_tables(part, choose, encoding)
+    elif is_dask(graph):
+        for chunk, _ in dask_chunks(graph):
+            yield from _tables(compute_chunk(chunk), choose, format, encoding)
+    elif is_table(graph):
+        yield from tables(graph, choose)
+    elif _are_columns(graph):
+        columns = [pa.array(column) for column in graph]
+        names = ["u", "v", "weight"][: len(columns)]
+        yield choose(names), pa.table(columns, names)
+    elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
+        for item in graph:
+            yield from _tables(item, choose, format, encoding)
+    else:
+        raise OptionError(
+            "ends= needs a tuple of columns, a table of pandas, polars, pyarrow, Dask or any "
+            "library that supports Arrow, or .parquet, .arrow, .csv or .txt files; found "
+            f"{type(graph).__name__}"
+        )
+
+
+def _are_columns(graph: Any) -> bool:
+    """Return whether an object is a tuple of two or three columns."""
+    is_short = isinstance(graph, tuple) and len(graph) in (2, 3)
+    return is_short and all(isinstance(column, list | np.ndarray) for column in graph)
+
+
+def _name_column(name: str, column: Any, first_edge: int) -> Any:
+    """Return a column as strings or integers; check that no value is missing."""
+    column = plain_column(name, column)
+    check_no_nulls(name, column, first_edge)
+    type_tests = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
+    if not any(test(column.type) for test in type_tests):
+        wanted = f"must hold names, strings or integers, not {column.type}; cast it to strings"
+        raise GraphError(f"column {name!r} {wanted}")
+    return column
+
+
+def _field_name(left: str, right: str, number: int) -> str:
+    """Return the common prefix of the names of two columns: "id" for "id_l" and "id_r"."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+    return "".join(letter for letter, _ in same).rstrip("_-. ") or f"name_{number}"
+
+
+def _as_structs(fields: Sequence[str], columns: Sequence[Any]) -> Any:
+    """Return several columns of names as one column of structs."""
+    arrays = [pa.concat_arrays(column.chunks) for column in columns]
+    return pa.chunked_array([pa.StructArray.from_arrays(arrays, fields)])
+
+
+def common_type(types: Sequence[Any]) -> Any:
+    """Return the Arrow type that represents the names of all columns."""
+    if any(map(kinds.is_struct, types)):
+        fields = zip(*types, strict=True)  # each field, in all types
+        return pa.struct([(each[0].name, common_type([f.type for f in each])) for each in fields])
+    are_integers = [kinds.is_integer(name_type) for name_type in types]
+    if any(are_integers) and not all(are_integers):
+        found = "both" if are_integers[0] == are_integers[-1] else f"{types[0]} and {types[-1]}"
+        raise GraphError(f"names must all be strings or all integers, found {found}")
+    if all(are_integers):
+        return pa.uint64() if pa.uint64() in types else pa.int64()
+    return pa.large_string() if pa.large_string() in types else pa.string()

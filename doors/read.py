@@ -1,0 +1,207 @@
+"""Open a graph in any accepted form: as an edge list, or as a source that is streamed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphError, GraphWarning, OptionError
+from ..graphs.edge_list import EdgeList, checked_num_vertices
+from ..graphs.source import EdgeSource
+from ..progress import Listener, set_listener
+from .adopters import adopt, stream_table
+from .column_names import Column, wanted_columns
+from .file_checks import file_errors
+from .files import load_files, open_files
+from .formats import parts_of
+from .libraries.tables import is_lazy, is_table
+from .names.number import number_graph
+from .places.url import AnyPlace, places_of
+
+#: Number of edges to search for vertex 0 at once; in most graphs the first search finds it.
+_BLOCK = 2**18
+
+
+def read(
+    source: AnyPlace | Sequence[AnyPlace],
+    *,
+    format: str | None = None,  # noqa: A002  # the user's word
+    num_vertices: int | None = None,
+    weight: Column | None = "weight",
+    ends: Sequence[Any] | None = None,
+    columns: Sequence[Column] | None = None,
+    first_id: int | None = None,
+    encoding: str | None = None,
+    progress: bool | Listener = True,
+) -> EdgeList:
+    """Read a graph from one file, or from several that together are one graph.
+
+    Parameters
+    ----------
+    source : path or URL, or sequence of these
+        Edge ids run through all files, in this order. A folder or a pattern such as
+        ``edges/**/*.parquet`` stands for its files, in natural order: `part.2` is before `part.10`.
+        A URL may be of any file system of fsspec; `fsspec.open(url, **options)` has options.
+    format : str, optional
+        One of `format_names`. By default it follows from the suffix, or from the content if the
+        suffix is unknown. Text may be compressed: `.gz`, `.xz`, `.bz2`, `.zst`. A folder of
+        `.npy` columns has the format "npy".
+    num_vertices : int, optional
+        Overrides the number of vertices that the files state.
+    weight : str, int or None
+        The column of weights, in formats with named columns. None for weight 1 on every edge.
+    ends, columns, first_id, encoding : optional
+        As for `mstflow.minimum_spanning_forest`. With `ends`, the graph has `names`.
+    progress : bool or callable
+        As for `mstflow.minimum_spanning_forest`. Text files report the bytes that are read.
+
+    Returns
+    -------
+    EdgeList
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be read or is malformed. Names the file, and the line, array or edge.
+    OptionError
+        If `format` or `weight` is unknown, or `source` is not a path or a sequence of paths.
+    GraphError
+        If no dtype represents the weights of all files, or `num_vertices` is too small.
+    """
+    paths = places_of(source)
+    if not paths:
+        raise OptionError(f"expected a path or a list of paths, found {type(source).__name__}")
+    options: Any = {"ends": ends, "columns": columns, "first_id": first_id, "encoding": encoding}
+    with set_listener(progress):
+        graph = open_graph(paths, num_vertices, weight, format=format, **options)
+    assert isinstance(graph, EdgeList)  # nothing is streamed
+    return graph
+
+
+def open_graph(
+    graph: Any,
+    num_vertices: int | None,
+    weight: Column | Callable[..., Any] | None,
+    *,
+    format: str | None = None,  # noqa: A002
+    ends: Sequence[Any] | None = None,
+    columns: Sequence[Column] | None = None,
+    first_id: int | None = None,
+    encoding: str | None = None,
+    memory: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    is_streamed: bool = False,
+    is_bounded: bool = False,
+    is_inline: bool = True,
+    workers: Any = None,
+) -> EdgeList | EdgeSource:
+    """Return a graph as an edge list, or as a source if it is streamed.
+
+    The first arguments are those of `minimum_spanning_forest`; `memory`, `checkpoint` and `workers`
+    are only used with `ends` (see `names.number.number_graph`). Files are loaded unless
+    `is_streamed`. If memory `is_bounded`, one file at a time is loaded of those that cannot be
+    streamed. A lazy table, such as a query, is streamed if memory is bounded and all tasks run in
+    the calling thread: most lazy tables can be neither sent to a process nor shared by threads.
+    """
+    if callable(weight) and ends is None:
+        return edge_list(graph, num_vertices, weight)
+    if not isinstance(weight, str | int | None) or isinstance(weight, bool):
+        raise OptionError(f"weight must be a name, a position or None, not {weight!r}")
+    if ends is not None:
+        if columns is not None or first_id:
+            message = "columns= and first_id= are for numbers of vertices, ends= for names"
+            raise OptionError(message)
+        if num_vertices is not None:
+            raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
+        options: Any = {"encoding": encoding, "format": format, "cluster": workers}
+        options |= {"memory": memory, "checkpoint": checkpoint}
+        return number_graph(graph, ends, weight, **options)
+    opened: EdgeList | EdgeSource
+    wanted = wanted_columns(columns, weight)
+    if not (paths := places_of(graph)):
+        is_streamed_table = is_bounded and is_inline and is_lazy(graph)
+        opened = stream_table(graph, wanted) if is_streamed_table else adopt(graph, wanted)
+    elif is_streamed:
+        opened = open_files(paths, format, wanted, is_bounded=is_bounded)
+    else:
+        files = parts_of(paths, format)
+        opened = load_files(files, wanted)
+        if first_id is None and all(kind.has_columns for _, kind in files):
+            _warn_if_counted_from_one(opened, str(files[0][0].place))
+    if first_id is None and isinstance(opened, EdgeList) and is_table(graph):
+        _warn_if_counted_from_one(opened, "the table")
+    opened = _subtract_first_id(opened, first_id or 0)
+    if isinstance(opened, EdgeList):
+        if num_vertices is None:
+            return opened
+        with file_errors(paths[0], GraphError) if len(paths) == 1 else nullcontext():
+            return opened.on(num_vertices)
+    if num_vertices is not None:
+        count = checked_num_vertices(num_vertices)
+        opened = replace(opened, num_vertices=count, counted_in="", is_checked=False)
+    if weight is None:
+        opened = replace(opened, unweighted=True, weight_dtype=np.dtype(np.int64))
+    return opened
+
+
+def edge_list(
+    graph: Any, num_vertices: int | None = None, weight: str | Callable[..., Any] | None = "weight"
+) -> EdgeList:
+    """Convert a graph that is not streamed, or files, to an edge list.
+
+    The arguments are those of `minimum_spanning_forest`. `docs/formats.md` defines the order of the
+    edges for each form.
+    """
+    if not callable(weight) and places_of(graph):
+        loaded = open_graph(graph, num_vertices, weight)
+        assert isinstance(loaded, EdgeList)
+        return loaded
+    loaded = adopt(graph, weight, may_stream=False)
+    assert isinstance(loaded, EdgeList)
+    return loaded if num_vertices is None else loaded.on(num_vertices)
+
+
+def _subtract_first_id(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource:
+    """Return a graph with `first_id` subtracted from all vertex ids."""
+    is_integer = isinstance(first_id, int | np.integer) and not isinstance(first_id, bool)
+    if not is_integer or first_id < 0:
+        raise OptionError(f"first_id must be an integer of at least 0, not {first_id!r}")
+    if not first_id:
+        return graph
+    if graph.names is not None:
+        raise OptionError("first_id= is for vertices with numbers; these have names")
+    source = EdgeSource.of(graph)
+    count = source.num_vertices
+    source = replace(
+        source,
+        first_vertex=source.first_vertex + int(first_id),
+        num_vertices=None if count is None else max(0, count - first_id),
+        least_vertices=max(0, source.least_vertices - first_id),
+        is_checked=False,
+    )
+    if isinstance(graph, EdgeSource):
+        return source
+    joined = EdgeList(*source.columns(), num_vertices=source.num_vertices)
+    return joined.replaced(files=graph.files)
+
+
+def _warn_if_counted_from_one(graph: EdgeList, place: str) -> None:
+    """Warn if the vertices of a file or table seem to be numbered from 1."""
+    least = 2
+    for start in range(0, graph.num_edges, _BLOCK):
+        for ids in (graph.u, graph.v):
+            least = min(least, int(ids[start : start + _BLOCK].min()))
+            if least == 0:
+                return
+    if least == 1:
+        message = (
+            f"{place}: vertex ids start at 1, so vertex 0 has no edge; pass first_id=1 if vertices "
+            "are numbered from 1, or first_id=0 to keep it"
+        )
+        warnings.warn(message, GraphWarning, stacklevel=2)
