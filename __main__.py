@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -19,7 +18,8 @@ from typing import Any, NoReturn
 
 from . import __version__
 from .commands import SUMMARIES
-from .errors import GraphWarning, MstflowError, OptionError, PluginWarning
+from .errors import CheckpointWarning, GraphWarning, MstflowError, OptionError, PluginWarning
+from .runtime.host import printable
 
 #: The name of the temporary file with a copy of standard input.
 _INPUT_COPY = "standard-input"
@@ -42,10 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = argparse.Namespace()
     try:
         if arguments is None:
+            _reserve_standard_streams()
             _silence_libraries()
         _raise_on_signals()
         try:
             options = _parse(_expand_family(sys.argv[1:] if arguments is None else arguments))
+            _check_standard_output(options)
             with _standard_input(options):
                 code: int | None = _command(options.command).run(options)
         finally:
@@ -77,8 +79,11 @@ def _fail(problem: str, error: Exception | None = None, options: Iterable[str] =
 
 
 def _for_terminal(text: str, names: Iterable[str]) -> str:
-    """Show keyword arguments of these names as options, and the copy of standard input by name."""
-    text = re.sub(rf"\S*/mstflow-[^/]*/{_INPUT_COPY}", "standard input", text)
+    """Show keyword arguments of these names as options, and the copy of standard input by name.
+
+    Control characters are shown as escapes, because errors of the system contain names of files.
+    """
+    text = re.sub(rf"\S*/mstflow-[^/]*/{_INPUT_COPY}", "standard input", printable(text))
     if not names:
         return text
     keyword = rf"""(?<![^\s(])({"|".join(names)})=(\([^)]*\)|["']?[\w-]*["']?)"""
@@ -93,6 +98,27 @@ def _option(name: str, value: str) -> str:
     return f"--{name.replace('_', '-')} {words}".rstrip()
 
 
+def _reserve_standard_streams() -> None:
+    """Open the null device in place of each standard stream that is closed.
+
+    Otherwise, an output file would take the number of the stream, and so all that libraries print.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    if sys.stderr is None:  # `print` would write to standard output
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # until the process ends
+
+
+def _check_standard_output(options: argparse.Namespace) -> None:
+    """Check that standard output is open if the command prints results to it."""
+    given = vars(options)
+    is_silent = given.get("quiet") or given.get("output")
+    prints = given.get("json") or given.get("output") == "-" or not is_silent
+    if prints and sys.stdout is None:
+        raise OptionError("standard output is closed")
+
+
 def _silence_libraries() -> None:
     """Hide warnings and logs of libraries, also in child processes; print our warnings in one line.
 
@@ -103,7 +129,7 @@ def _silence_libraries() -> None:
         return
     os.environ["PYTHONWARNINGS"] = "ignore"
     warnings.simplefilter("ignore")
-    for category in (GraphWarning, PluginWarning):
+    for category in (CheckpointWarning, GraphWarning, PluginWarning):
         warnings.filterwarnings("always", category=category)
     warnings.showwarning = _show_warning
 
@@ -146,7 +172,11 @@ def _standard_input(options: argparse.Namespace) -> Iterator[None]:
         return
     if inputs.count("-") > 1:
         raise OptionError("-: standard input can be only one of the inputs")
-    with tempfile.TemporaryDirectory(prefix="mstflow-") as folder:
+    if sys.stdin is None:
+        raise OptionError("-: standard input is closed")
+    from .runtime.scratch import scratch_folder  # loads NumPy
+
+    with scratch_folder() as folder:
         path = os.path.join(folder, _INPUT_COPY)
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)

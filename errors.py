@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from .runtime.host import show_bytes
+from .runtime.host import printable, show_bytes
 
 
-class MstflowError(Exception):
+class _Printable(Exception):  # noqa: N818  # a base of errors and warnings
+    """An exception whose text has no control characters, and that `distributed` can send.
+
+    The name of a file, column or vertex may contain an escape sequence, which a terminal would
+    execute.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Return how `pickle` creates the exception again: by a call of its class.
+
+        Without this method, tblib, which `distributed` uses, calls `__new__` of a base class. That
+        of MemoryError refuses such a call.
+        """
+        return super().__reduce__()
+
+
+class MstflowError(_Printable):
     """Base class of all exceptions that mstflow raises on purpose."""
 
 
@@ -95,9 +115,13 @@ class InterpreterError(MstflowError, ImportError):
     """mstflow was imported in a subinterpreter, which NumPy and Numba do not support."""
 
 
-class GraphWarning(UserWarning):
+class GraphWarning(_Printable, UserWarning):
     """A graph can be read, but is probably not what its user means."""
 
 
-class PluginWarning(UserWarning):
+class PluginWarning(_Printable, UserWarning):
     """A plugin is ignored because its name is taken."""
+
+
+class CheckpointWarning(_Printable, UserWarning):
+    """A checkpoint cannot be locked, so another run could use it at the same time."""

@@ -96,7 +96,7 @@ def write_table(path: AnyPath, table: EdgeTable) -> None:
 def replacing(path: AnyPath) -> Iterator[Path]:
     """Yield a temporary path; when the block ends, rename it to `path`."""
     _check_target(path)
-    target = Path(path)
+    target = Path(path).resolve()  # the file of a link is replaced, not the link
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".mstflow-") as folder:
             draft = Path(folder) / "draft"  # its permissions are ordinary, unlike the folder's
@@ -126,7 +126,9 @@ def _check_target(path: AnyPath) -> None:
         message = f"{target}: the folder {target.parent} does not exist"
     elif not os.access(target.parent, os.W_OK):
         message = f"{target}: the folder {target.parent} is not writable"
-    elif is_folder and target.exists() and not target.is_dir():
+    elif target.exists() and not target.is_file() and not target.is_dir():
+        message = f"{target}: is a pipe, a socket or a device, which files cannot replace"
+    elif is_folder and target.is_file():
         message = f"{target}: is a file; name a new folder, .npz or .csv"
     elif is_folder and target.is_dir() and any(target.iterdir()):
         message = f"{target}: the folder is not empty"

@@ -23,7 +23,7 @@ from .points import points_of, run_on_points
 from .report.report import Report
 from .schedulers.scheduler import Inline, Scheduler
 from .streaming.bounds import check_reading
-from .streaming.checkpoint import recorded_partitions
+from .streaming.checkpoint import hold_checkpoint, recorded_partitions
 from .streaming.facts import GraphFacts, device_bytes
 
 
@@ -46,6 +46,7 @@ def run(alternatives: Alternatives, graph: Any, options: Options) -> Run:
         resolve_backend(options.backend, 0)  # check the name before the graph is read
     with (
         set_listener(options.progress),
+        hold_checkpoint(options.checkpoint),
         _open_scheduler(options) as scheduler,
         # Other schedulers run tasks in parallel.
         sharing(scheduler.task_threads if scheduler.eager else 1),

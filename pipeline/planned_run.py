@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, memory_errors
+from ..errors import memory_errors
 from ..graphs.source import EdgeSource
 from ..primitives import Backend, transfer
 from ..runtime.memory import keeping_blocks
@@ -104,11 +104,7 @@ class PlannedRun:
         if self.plan.strategy != "sweep" or records is not None:
             yield ""
             return
-        with contextlib.ExitStack() as stack:
-            try:
-                folder = stack.enter_context(scratch_folder(None))
-            except OSError as error:
-                raise OptionError(f"cannot create a folder for edges: {error}") from error
+        with scratch_folder() as folder:
             yield folder
 
     def _initial_fields(self) -> dict[str, Any]:

@@ -127,3 +127,10 @@ def show_bytes(count: float) -> str:
         if count >= unit:
             return f"{-(-count * 100 // unit) / 100:g} {name}"
     return f"{count:g} bytes"
+
+
+def printable(text: str) -> str:
+    """Replace characters that control a terminal by escapes; keep line breaks."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text
+    )

@@ -10,7 +10,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...doors.read import open_graph
@@ -19,7 +18,10 @@ from ...errors import MemoryBoundError, OptionError
 from ...graphs.edge_list import EdgeList
 from ...graphs.source import EdgeSource
 from ...pipeline.options import parse_bytes
+from ...pipeline.streaming.checkpoint import hold_checkpoint
 from ...progress import set_listener
+from ...runtime.host import printable
+from ...runtime.scratch import scratch_folder
 from ...runtime.team import kernel_threads, sharing
 
 #: The value of -o for standard output.
@@ -51,7 +53,7 @@ def open_output(options: argparse.Namespace, **needs: Any) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
         path = options.output
         if path == STDOUT:
-            path = stack.enter_context(TemporaryDirectory(prefix="mstflow-")) + "/output.csv"
+            path = stack.enter_context(scratch_folder()) + "/output.csv"
         if path is not None:
             check_output(path, **needs)
         with set_listener(not options.quiet):
@@ -85,7 +87,7 @@ def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList |
     names = "format", "weight", "ends", "columns", "first_id", "encoding"
     columns = {name: getattr(options, name) for name in names}
     threads = vars(options).get("threads") or kernel_threads()
-    with sharing(threads), within(bound) as memory:
+    with sharing(threads), hold_checkpoint(checkpoint), within(bound) as memory:
         return open_graph(
             options.inputs,
             None,
@@ -113,13 +115,14 @@ def report(options: argparse.Namespace, facts: dict[str, Any], show: Callable[[]
 def print_lines(lines: Iterable[tuple[str, Any]]) -> None:
     """Print names and values in two columns."""
     for name, value in lines:
-        print(f"{name:<13} {value}")
+        print(printable(f"{name:<13} {value}"))
 
 
 def print_size(options: argparse.Namespace, graph: Any) -> None:
     """Print the size of the written graph, unless it was written to standard output."""
     if not options.quiet and options.output != STDOUT:
-        print(f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges in {options.output}")
+        size = f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges"
+        print(printable(f"{size} in {options.output}"))
 
 
 def counts(facts: dict[str, Any]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterable
 from os import PathLike, fspath, sep
 from pathlib import Path
@@ -144,3 +145,8 @@ def _format_by_name(name: str) -> Format:
         raise OptionError(f"unknown format {name!r}; known: {', '.join(format_names())}")
     loaded = _plugins()[name].load(Callable, Format)
     return loaded if isinstance(loaded, Format) else Format(name, (f".{name}",), loaded)
+
+
+# A graph that is streamed refers to the formats of its files. Functions of a format may be lambdas,
+# which cannot be pickled, so a format is pickled by its name.
+copyreg.pickle(Format, lambda kind: (_format_by_name, (kind.name,)))

@@ -33,7 +33,7 @@ from ...graphs.pyarrow import pa, parquet
 from ...graphs.source import EdgeSource, check_dtype
 from ...graphs.vertex_names import StoredNames
 from ...progress import report_progress
-from ...runtime.scratch import scratch_folder
+from ...runtime.scratch import LOCK, scratch_folder
 from ...runtime.team import kernel_threads
 from ..formats.npy import npy_source
 from ..libraries.arrow_tables import arrow_dtype, arrow_values
@@ -111,10 +111,11 @@ def number_beyond_memory(
     memory //= 2  # for DuckDB
     with contextlib.ExitStack() as resources, duckdb_errors():
         if folder is None:
-            folder = Path(resources.enter_context(scratch_folder(None))) / "checkpoint" / "pairs"
+            folder = Path(resources.enter_context(scratch_folder())) / "checkpoint" / "pairs"
         if count_pairs_done(folder, identity, spill) is None:
             _check_removable(folder)
             _create_folder(folder, _key(identity, spill))
+        shutil.rmtree(folder / "spill", ignore_errors=True)  # of a killed run
         config = {
             "memory_limit": f"{memory // 2**20}MiB",
             "threads": kernel_threads(),
@@ -155,9 +156,10 @@ def _key(identity: Any, spill: Spill) -> list[Any]:
 
 def _check_removable(folder: Path) -> None:
     """Check that a folder, and the checkpoint that it is in, have only files of this module."""
+    known = folder, folder.with_name(LOCK)
     expected = {"complete.json", "state.json", "edges", "names.parquet", "spill", *_TEMPORARY}
     inside = [path for path in folder.glob("*") if path.name.removeprefix("draft-") not in expected]
-    others = [*inside, *(path for path in folder.parent.glob("*") if path != folder)]
+    others = [*inside, *(path for path in folder.parent.glob("*") if path not in known)]
     if others:
         raise OptionError(
             f"{folder.parent}: expected an empty folder or the numbers of these pairs, found other "

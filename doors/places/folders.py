@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -91,19 +92,14 @@ def _files(place: Place) -> list[Place]:
     """Return the files of edges in a folder, in order; a folder of `.npy` columns counts as one."""
     if not place.is_dir():
         return [place]
-    inside: dict[Place, int | None] = dict(
-        place.files() if isinstance(place, Url) else _walk(place)
-    )
-    folders = {name for file in inside for name in _below(place, file)[:-1]}
-    for name, advice in _TABLES.items():
-        if name in folders:
-            raise FileFormatError(f"{place}: is {advice}")
-    # Libraries write empty text files for partitions without rows.
-    files = [
-        file
-        for file, size in inside.items()
-        if not _is_skipped(_below(place, file)) and (size != 0 or suffix_of(file) in _NEVER_EMPTY)
-    ]
+    files = []
+    for file, size in place.files() if isinstance(place, Url) else _walk(place):
+        parts = _below(place, file)
+        for name in _TABLES.keys() & parts[:-1]:
+            raise FileFormatError(f"{place}: is {_TABLES[name]}")
+        # Libraries write empty text files for partitions without rows.
+        if not _is_skipped(parts) and (size != 0 or suffix_of(file) in _NEVER_EMPTY):
+            files.append(file)
     npy_folders = {file.parent for file in files if file.suffix == ".npy" or file.name == "n.txt"}
     if place in npy_folders:
         return [place]
@@ -119,15 +115,22 @@ def _files(place: Place) -> list[Place]:
     return _in_order(place, [*npy_folders, *others])
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the files in a folder, at any depth, with their sizes."""
+def _walk(folder: Path) -> Iterator[tuple[Path, int | None]]:
+    """Yield the files in a folder, at any depth, with their sizes, except those to skip.
+
+    A file of each folder of `_TABLES` is enough to find these.
+    """
 
     def fail(error: OSError) -> None:
         raise error
 
-    for parent, _, names in os.walk(folder, onerror=fail, followlinks=True):
-        for path in (Path(parent, name) for name in names):
-            yield path, path.stat().st_size
+    for parent, folders, names in os.walk(folder, onerror=fail, followlinks=True):
+        folders[:] = [name for name in folders if name in _TABLES or not _is_skipped([name])]
+        for path in (Path(parent, name) for name in names if not _is_skipped([name])):
+            with file_errors(path):
+                status = path.stat()
+            # A pipe has no size, but is not empty; its format is an error.
+            yield path, status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _below(folder: Place, file: Place) -> tuple[str, ...]:

@@ -39,7 +39,9 @@ class Url:
     path: str
 
     def __str__(self) -> str:
-        return str(self.filesystem.unstrip_protocol(self.path))
+        with contextlib.suppress(TypeError):  # a cache of a cache
+            return str(self.filesystem.unstrip_protocol(self.path))
+        return self.path
 
     def __truediv__(self, name: str) -> Url:
         return Url(self.filesystem, f"{self.path.rstrip('/')}/{name}")
@@ -47,8 +49,7 @@ class Url:
     @property
     def is_web(self) -> bool:
         """Whether the file is on a web server, where every folder is also a file."""
-        protocol = self.filesystem.protocol
-        return "http" in ((protocol,) if isinstance(protocol, str) else protocol)
+        return "http" in _protocols(self.filesystem)
 
     @property
     def name(self) -> str:
@@ -132,8 +133,9 @@ class _File(io.RawIOBase):
     """A file of fsspec that is open for reading."""
 
     def __init__(self, url: Url, file: Any) -> None:
-        self._url, self._file, self._size = url, file, file.size
-        self._position = 0
+        self._url, self._file, self._position = url, file, 0
+        with _os_errors():  # a file in a local cache is an ordinary file, without a size
+            self._size: int = getattr(file, "size", None) or file.seek(0, os.SEEK_END)
 
     def readable(self) -> bool:
         return True
@@ -169,7 +171,8 @@ class _File(io.RawIOBase):
             return self._read(size)
 
     def close(self) -> None:
-        self._file.close()
+        with contextlib.suppress(Exception):  # all was read; some caches fail to close local files
+            self._file.close()
         super().close()
 
 
@@ -203,9 +206,13 @@ def place_of(value: Any) -> Place:
 
     try:
         filesystem, path = url_to_fs(text)
-    except (ImportError, ValueError) as error:
-        raise OptionError(f"{text}: {error}") from error
-    is_local = "file" in filesystem.protocol
+    except Exception as error:  # of any file system
+        is_plain = isinstance(error, ImportError | ValueError | OSError)
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(
+            f"{text}: {reason if is_plain else f'{type(error).__name__}: {reason}'}"
+        ) from error
+    is_local = "file" in _protocols(filesystem)
     return Path(unquote(path)) if is_local else Url(filesystem, path)
 
 
@@ -223,3 +230,8 @@ def _is_of_fsspec(value: Any) -> bool:
     return isinstance(getattr(value, "path", None), str) and hasattr(
         getattr(value, "fs", None), "unstrip_protocol"
     )
+
+
+def _protocols(filesystem: Any) -> tuple[str, ...]:
+    protocol = filesystem.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)

@@ -85,7 +85,7 @@ def _of_processes(workers: int, stack: contextlib.ExitStack) -> Scheduler:
             "Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or within a Dask task "
             "pass distributed.get_client()"
         )
-    folder = _input_folder(stack)
+    folder = stack.enter_context(scratch_folder(dask.config.get("temporary-directory", None)))
     return Cluster(local_cluster(workers, folder, stack), "processes", folder=folder)
 
 
@@ -134,16 +134,6 @@ def _close(opened: Any) -> None:
     # Workers may have died. An error of any kind must not replace the result of a run.
     with contextlib.suppress(Exception):
         opened.close(timeout=_CLOSE_SECONDS)
-
-
-def _input_folder(stack: contextlib.ExitStack) -> str:
-    """Return a scratch folder in the temporary directory of Dask's configuration."""
-    parent = dask.config.get("temporary-directory", None)
-    try:
-        return stack.enter_context(scratch_folder(parent))
-    except OSError as error:
-        reason = error.strerror
-        raise OptionError(f"cannot create a scratch folder in {parent}: {reason}") from error
 
 
 def _release_thread(stack: contextlib.ExitStack) -> None:

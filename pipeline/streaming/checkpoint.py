@@ -7,13 +7,15 @@ and the values of the stages, the input, and the partitions. A run with another 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import sys
 import uuid
+import warnings
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,9 @@ from numpy.typing import NDArray
 
 from ...doors.file_checks import digest
 from ...doors.names.number import FOLDER
-from ...errors import OptionError
+from ...errors import CheckpointWarning, OptionError
 from ...runtime.identity import identify
+from ...runtime.scratch import LOCK, HeldError, locked_folder, try_lock
 from ..dataflow import Dataflow
 
 _PACKAGE = __name__.partition(".")[0]
@@ -79,6 +82,40 @@ def fingerprint(flow: Dataflow) -> str:
     return digest(repr((flow.name, flow.describe(), stages, values)).encode())
 
 
+@contextlib.contextmanager
+def hold_checkpoint(
+    folder: str | os.PathLike[str] | None, lock: Callable[[int], bool] = try_lock
+) -> Iterator[None]:
+    """Return a context in which no other run can use a checkpoint; None stands for none.
+
+    The lock of a killed run does not count.
+    """
+    if folder is None:
+        yield
+        return
+    path = Path(folder)
+    if not path.parent.is_dir():
+        raise OptionError(f"{path}: the folder {path.parent} does not exist")
+    with contextlib.ExitStack() as stack:
+        try:
+            has_locks = stack.enter_context(locked_folder(path, lock))
+        except HeldError as error:
+            raise OptionError(
+                f"{path}: another run is using the checkpoint ({error}); wait until it ends, or "
+                "choose another folder"
+            ) from error
+        except OSError as error:
+            raise OptionError(f"{path}: cannot create a checkpoint: {error}") from error
+        if not has_locks:
+            warnings.warn(
+                f"{path}: the file system has no locks; make sure that no other run uses the "
+                "checkpoint at the same time",
+                CheckpointWarning,
+                stacklevel=2,
+            )
+        yield
+
+
 def open_checkpoint(
     folder: str | os.PathLike[str], identity: dict[str, Any]
 ) -> Callable[[str], Record]:
@@ -102,11 +139,9 @@ def open_checkpoint(
 def _stored_identity(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
     """Return the identity that a folder stores; store it first if the folder is new."""
     try:
-        if not path.parent.is_dir():
-            raise OptionError(f"{path}: the folder {path.parent} does not exist")
         path.mkdir(exist_ok=True)
         draft = path / f"{_IDENTITY}.draft"
-        if {other.name for other in path.iterdir()} <= {draft.name, FOLDER}:
+        if {other.name for other in path.iterdir()} <= {draft.name, FOLDER, LOCK}:
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
         stored = dict(json.loads((path / _IDENTITY).read_text()))

@@ -80,6 +80,8 @@ class Sweeper:
         folder, saved = Path(self.folder), record and record.load()
         if record is not None:
             folder = Path(record.path).with_suffix("")
+            if not saved:  # the buckets of a run that saved no state would take disk space
+                shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(exist_ok=True)
         if saved:
             (starts, ends), state = saved

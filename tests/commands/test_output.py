@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 
 import numpy as np
@@ -159,3 +160,55 @@ def test_quiet(folder, capsys, command):
     assert main([*command.split(), "-o", "new.csv", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert (folder / "new.csv").exists()
+
+
+def special_file(path, kind):
+    """Create a file that is neither regular nor a folder."""
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(path))
+    else:
+        path.symlink_to("/dev/null")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "link to a device"])
+@pytest.mark.parametrize("name", ["out.csv", "out.npz", "out.parquet", "out.gr", "out"])
+def test_special_files_are_not_replaced(folder, capsys, kind, name):
+    special_file(folder / name, kind)
+    before = os.lstat(name)
+    for command in ("solve graph.gr", "convert graph.gr", "generate chain --vertices 3"):
+        assert main([*command.split(), "-o", name]) == 2
+        message = f"error: {name}: is a pipe, a socket or a device, which files cannot replace\n"
+        assert capsys.readouterr().err == message
+    with pytest.raises(OptionError, match="is a pipe, a socket or a device"):
+        minimum_spanning_forest("graph.gr").save(name)
+    assert os.lstat(name) == before
+
+
+def test_the_file_of_a_link_is_replaced(folder):
+    (folder / "data").mkdir()
+    (folder / "out.csv").symlink_to("data/forest.csv")
+    for _ in range(2):  # the link leads nowhere at first
+        assert main(["solve", "graph.gr", "-o", "out.csv", "--quiet"]) == 0
+        assert (folder / "out.csv").is_symlink()
+        assert (folder / "data" / "forest.csv").read_text().startswith("edge_id,u,v,weight\n")
+
+
+@pytest.mark.parametrize("name", ["a\x1b]0;owned\x07.csv", "b\x9b2J.csv", "c\u202e.csv"])
+def test_names_of_files_control_no_terminal(folder, capfd, name):
+    for command in (
+        f"solve {name}",
+        "solve graph.gr -o {}",
+        "convert graph.gr -o {}",
+        "verify graph.gr {}",
+        "info no-{}",
+        "solve graph.gr --checkpoint no/{}",
+    ):
+        arguments = [part.format(name) for part in command.split(" ")]
+        main(arguments)
+    (folder / name).write_text(f"u,{name}\n1,2\n")
+    for options in ([], ["--weight", name], ["--ends", "u", name], ["--columns", name, "x"]):
+        main(["solve", name, *options])
+    assert set("\x1b\x07\x9b\u202e").isdisjoint("".join(capfd.readouterr()))

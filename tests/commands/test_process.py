@@ -12,11 +12,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+import mstflow
 from graph_files import ROADS, save_columns
 from mstflow.__main__ import main
 from processes import run_python
 
 COMMAND = "-m", "mstflow"
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 
 
 @pytest.mark.parametrize(
@@ -139,3 +141,56 @@ def test_hangup_of_a_terminal_prints_nothing():
         os.killpg(process.pid, signal.SIGHUP)
         assert process.communicate() == (b"", b"")
     assert process.returncode == 128 + signal.SIGHUP
+
+
+def in_shell(line, cwd):
+    """Run a line of the shell, which can close the streams of a command."""
+    python = f"{sys.executable} -m mstflow"
+    done = subprocess.run(["sh", "-c", line.replace("mstflow", python)], cwd=cwd, **PIPES)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("mstflow solve - <&-", "-: standard input is closed"),
+        ("mstflow clusters graph.txt - --at 1 <&-", "-: standard input is closed"),
+        ("mstflow solve graph.txt --json >&-", "standard output is closed"),
+        ("mstflow solve graph.txt -o - >&-", "standard output is closed"),
+        ("mstflow convert graph.txt -o - >&-", "standard output is closed"),
+        ("mstflow info graph.txt >&-", "standard output is closed"),
+        ("mstflow algorithms >&-", "standard output is closed"),
+    ],
+)
+def test_closed_streams(tmp_path, line, message):
+    (tmp_path / "graph.txt").write_text("0 1 3\n")
+    assert in_shell(line, tmp_path) == (2, "", f"error: {message}\n")
+
+
+def test_closed_streams_get_nothing(tmp_path):
+    """A file that takes the number of a closed stream would get what is printed to the stream."""
+    (tmp_path / "graph.txt").write_text("0 1 3\n")
+    for name in ("a.csv", "b.npz"):
+        line = f"mstflow solve graph.txt -o {name}"
+        assert in_shell(f"{line} <&- >&- 2>&-", tmp_path) == (0, "", "")
+        assert mstflow.read(tmp_path / name).num_edges == 1
+    assert in_shell("mstflow solve missing.txt 2>&-", tmp_path) == (2, "", "")
+
+
+@pytest.mark.parametrize("variable", ["TMPDIR", "TEMP", "TMP"])
+def test_an_unusable_temporary_folder_is_refused(tmp_path, variable):
+    """Python would take another folder, which may be too small."""
+    (tmp_path / "pairs.csv").write_text("a,b,weight\n0,1,3\n")
+    (tmp_path / "file").touch()
+    for folder in ("missing", "file"):
+        for line in (
+            "mstflow solve pairs.csv --columns a b --strategy sweep",
+            "mstflow solve pairs.csv --columns a b --scheduler processes",
+            "mstflow solve - --ends a b < pairs.csv",
+            "mstflow convert pairs.csv --columns a b -o -",
+        ):
+            place = f"the environment variable {variable} names {tmp_path}/{folder}"
+            found = in_shell(
+                f"unset TMPDIR TEMP TMP; {variable}={tmp_path}/{folder} {line}", tmp_path
+            )
+            assert found == (2, "", f"error: {place}, which is not a folder\n")

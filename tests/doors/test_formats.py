@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ import mstflow
 from graph_files import png_header, save_columns
 from graph_strategies import edge_lists
 from mstflow import EdgeList
+from mstflow.doors.formats import FORMATS, format_names
 from mstflow.doors.formats.text.row_parser import BLOCK_SIZE
 from mstflow.doors.read import read
 from mstflow.doors.write import write_graph
@@ -242,3 +245,21 @@ def test_a_folder_knows_that_no_sign_bit_is_set(tmp_path, weight):
         assert graph.unsigned == (not np.signbit(graph.weight * 1.0).any())
         lightest = int(np.argmin(graph.weight))  # the first of two equal weights
         assert mstflow.minimum_spanning_forest(graph).edge_ids.tolist() == [lightest]
+
+
+def test_formats_can_be_pickled():
+    kinds = [kind for kind in FORMATS if kind.name in format_names()]
+    assert len(kinds) > 9
+    assert pickle.loads(pickle.dumps(kinds)) == kinds
+
+
+def test_a_streamed_forest_of_any_format_can_be_pickled(tmp_path):
+    forest = mstflow.minimum_spanning_forest(([0, 1, 0], [1, 2, 2], [5, 3, 1]))
+    for name in ("g.npz", "g.csv", "g.parquet", "g.gr", "g.mtx", "folder"):
+        forest.save(tmp_path / name)
+    feather.write_feather(forest.to_arrow(), tmp_path / "g.arrow")
+    for path in list(tmp_path.iterdir()):
+        for strategy in ("auto", "sweep"):
+            streamed = mstflow.minimum_spanning_forest(path, memory="2GB", strategy=strategy)
+            again = pickle.loads(pickle.dumps(streamed))
+            assert (again.total_weight, again.u.tolist()) == (4, streamed.u.tolist())

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import pickle
+import re
 from pathlib import Path
 
 import fsspec
@@ -18,7 +21,7 @@ from mstflow.doors.files import open_files
 from mstflow.doors.formats.text.text_file import DECOMPRESSORS
 from mstflow.doors.places.folders import COMPRESSIONS, expanded
 from mstflow.doors.places.url import Url, place_of
-from mstflow.errors import FileFormatError, GraphError, OptionError
+from mstflow.errors import FileFormatError, GraphError, MstflowError, OptionError
 from mstflow.graphs.source import EdgeSource
 
 TABLE = pa.table({"u": [0, 1, 2], "v": [1, 2, 0], "weight": [5, 3, 4]})
@@ -317,3 +320,60 @@ def test_an_input_below_a_folder_is_not_overwritten(tmp_path, capsys):
     for given in (tmp_path / "g", tmp_path / "g/*/*.parquet"):
         assert main(["solve", str(given), "-o", str(inside)]) == 2
         assert "would overwrite the input" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in blockcache
+@pytest.mark.parametrize(
+    ("cache", "target"),
+    [*itertools.product(("filecache", "simplecache"), ("file", "memory")), ("blockcache", "file")],
+)
+def test_caches_of_fsspec(tmp_path, cache, target):
+    text = "u,v,weight\n0,1,3\n" + "".join(f"{i},{i + 1},2\n" for i in range(9000))
+    if target == "memory":
+        with fsspec.open("memory://cached/a.csv", "w") as file:
+            file.write(text)
+        url = f"{cache}::memory://cached/a.csv"
+    else:
+        (tmp_path / "a.csv").write_text(text)
+        url = f"{cache}::file://{tmp_path}/a.csv"
+    graph = mstflow.read(url)
+    assert (graph.num_edges, graph.weight[:2].tolist()) == (9001, [3, 2])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "zip://a.csv::file:///missing.zip",
+        "tar://a::file:///etc/passwd",
+        "github://a",
+        "dir://x",
+        "reference://x",
+        "generic://x",
+        "jlab://x",
+        "data://x",
+        "simplecache::",
+        "simplecache::filecache::file:///missing",
+    ],
+)
+def test_urls_that_cannot_be_opened_are_named(url):
+    with pytest.raises(MstflowError, match=rf"^({re.escape(url)}|/missing)|: "):
+        mstflow.read(url)
+
+
+def test_hidden_names_in_a_folder_are_not_opened(tmp_path):
+    (tmp_path / "a.csv").write_text("u,v,weight\n0,1,3\n")
+    (tmp_path / ".hidden").symlink_to("missing")
+    (tmp_path / "_temporary").symlink_to("missing")
+    (tmp_path / ".folder").mkdir()
+    (tmp_path / ".folder" / "b.csv").symlink_to("missing")
+    assert mstflow.read(tmp_path).num_edges == 1
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_cannot_be_read_in_a_folder_is_named(tmp_path, kind):
+    (tmp_path / "a.csv").write_text("u,v,weight\n0,1,3\n")
+    path = tmp_path / "b.csv"
+    path.symlink_to("missing") if kind == "link" else os.mkfifo(path)
+    message = "No such file or directory" if kind == "link" else "cannot read from a pipe"
+    with pytest.raises(FileFormatError, match=f"^{path}: {message}"):
+        mstflow.read(tmp_path)

@@ -209,7 +209,7 @@ def test_invalid_addresses(address):
 
 def test_a_scratch_folder_that_cannot_be_created(tmp_path):
     missing = dask.config.set({"temporary-directory": str(tmp_path / "missing")})
-    with missing, pytest.raises(OptionError, match="cannot create a scratch folder in"):
+    with missing, pytest.raises(OptionError, match="cannot create a temporary folder in"):
         mstflow.minimum_spanning_forest(GRAPH, scheduler="processes")
 
 

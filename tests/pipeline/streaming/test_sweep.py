@@ -289,6 +289,29 @@ def test_the_disk_must_have_space(monkeypatch):
         mstflow.minimum_spanning_forest(graph, strategy="sweep")
 
 
+@pytest.mark.parametrize("stale", ["bucket-0", "bucket-999", "forest-999"])
+def test_buckets_of_a_killed_run_do_not_count_as_used(monkeypatch, tmp_path, stale):
+    """The run was killed before it saved a state; it may have had more memory, and more files."""
+    graph, size = random_graph(60, 300), 20_000
+
+    def usage(folder):
+        files = (path for path in tmp_path.rglob("*") if path.is_file())
+        return type("Usage", (), {"free": size - sum(path.stat().st_size for path in files)})
+
+    def stop(step, _done, _total):
+        if step == "deal edges":
+            (folder,) = (path.parent for path in tmp_path.rglob("bucket-0"))
+            (folder / stale).write_bytes(bytes(size))
+            raise InterruptedOnPurposeError
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    options = {"strategy": "sweep", "checkpoint": tmp_path / "kept"}
+    with pytest.raises(InterruptedOnPurposeError):
+        mstflow.minimum_spanning_forest(graph, progress=stop, **options)
+    forest = mstflow.minimum_spanning_forest(graph, **options)
+    assert np.array_equal(forest.edge_ids, kruskal(graph))
+
+
 def test_a_checkpoint_of_a_call(tmp_path):
     graph = random_graph(60, 300, 20)
     options = {"strategy": "sweep", "checkpoint": tmp_path / "kept"}
