@@ -138,6 +138,9 @@ class EdgeBuffer:
 
     def _write(self, start: int, columns: Iterable[NDArray[Any]]) -> None:
         """Write columns from row `start` on, and end the buffer after them."""
-        for own, column in zip(self._columns, columns, strict=True):
-            self._size = start + len(column)
+        added = Columns(*columns)
+        self._size = start + len(added.edge_id)
+        if self._size > self._capacity:  # NumPy would broadcast a single edge to no rows
+            raise ValueError(f"{self._size} edges do not fit in a buffer of {self._capacity}")
+        for own, column in zip(self._columns, added, strict=True):
             own[start : self._size] = column

@@ -6,18 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_strategies import edge_lists
-from mstflow import EdgeList, backends
+from mstflow import EdgeList, algorithm, backends
 from mstflow.errors import MemoryBoundError
 from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.catalogue.strategies import STRATEGIES
+from mstflow.pipeline.catalogue.strategies import STRATEGIES, from_columns
 from mstflow.pipeline.options import parse_bytes
 from mstflow.pipeline.planning.costs import choose_num_light, edges_kept
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory
+from mstflow.pipeline.streaming.buffer import EdgeBuffer, Selected
 from mstflow.pipeline.streaming.checkpoint import Record
 from mstflow.pipeline.streaming.facts import GraphFacts
+from mstflow.pipeline.streaming.solver import Solver
+from mstflow.primitives import Backend
 from mstflow.runtime.host import show_bytes
+from mstflow.stages.fields import Columns
 from oracle import kruskal
 from scanning import run_with_kills, scan
 from strategy_names import BOUNDED
@@ -237,3 +241,20 @@ def test_isolated_vertices_do_not_count(backend):
     graph = EdgeList(*ends, random.integers(0, 9, 900), num_vertices=300)
     found, _ = solve(graph, 700, cuts=(400,), backend=backend, can_rescan=False)
     assert np.array_equal(found, kruskal(graph))
+
+
+@pytest.mark.parametrize(("capacity", "folds"), [(1, True), (1, False), (3, True)])
+def test_a_full_buffer_loses_no_edge(capacity, folds):
+    """NumPy broadcasts an array of one value to a slice without rows."""
+    solver = Solver(from_columns(algorithm("kruskal")), Backend("numpy"), False)
+    buffer = EdgeBuffer(solver, 9, capacity, np.dtype(np.int64), folds=folds)
+    one_edge = (np.array([each], np.int32) for each in range(8))
+
+    def append(end):
+        edge = Columns(end, end + 1, np.array([5]), end.astype(np.int64))
+        buffer.append(Selected(0, 1, 9, np.array([5], np.uint64), edge))
+
+    for _, end in zip(range(capacity), one_edge, strict=False):
+        append(end)
+    with pytest.raises(ValueError, match=f"{capacity + 1} edges do not fit in a buffer of"):
+        append(next(one_edge))
