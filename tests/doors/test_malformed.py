@@ -35,7 +35,7 @@ TEXT = {
             "# c\nu,v,length\n0,1,1\n",
             ": line 2: no column 'weight' for the weights; found u, v, le",
         ),
-        ("0,1,2,3\n", ": line 1: 4 columns without a header; choose columns by position"),
+        ("0,1,2,5\n", ": line 1: 4 columns without a header; choose columns by position"),
         ("u,v,weight\n0,1,5\n1,2\n", ": line 3: expected 3 fields, 'u,v,weight', found 2"),
         ("u,v,weight\n0,,1,5\n", ": line 2: expected 3 fields, 'u,v,weight', found 4"),
         ("u\tv\tweight\n0\t\t1\t5\n", ": line 2: expected 3 fields, 'u\tv\tweight', found 4"),

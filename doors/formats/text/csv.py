@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ....errors import OptionError
+from ....errors import FileFormatError, OptionError
 from ....graphs.edge_table import EdgeTable
-from ....graphs.pyarrow import arrow_csv, pa
+from ....graphs.pyarrow import arrow_csv, compute, pa
 from ....graphs.vertex_names import name_columns
-from ...column_names import Choose, Chooser, ColumnNames, Weight, choose_columns
+from ...column_names import Choose, Chooser, ColumnNames, Weight, choose_columns, columns_in
 from ...libraries.arrow_tables import arrow_errors, arrow_values, with_keys
 from ...places.folders import Keys
 from ...places.url import Place
 from ..file_format import Format, SavedForest
 from .blocks import Blocks, Header
+from .first_line import NUM_LINES, check_is_edge, check_is_table, is_header
 from .row_parser import (
     ANY_BYTES,
     Row,
@@ -28,9 +31,9 @@ from .row_parser import (
     read_rows,
     records,
     whole_lines,
-    with_single_spaces,
 )
 from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
+from .tidy import has_comments, tidied
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
 _MAX_COLUMNS = 4096
@@ -41,19 +44,25 @@ def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Block
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
     The first line has the names of the columns. `choose_columns` finds the columns of the
-    graph; all others are ignored. If the first line contains a number, it is not a header, and the
-    columns are u, v and optionally weight. The delimiter is the first of comma, semicolon, tab and
-    space that occurs in the first line. Lines before it that start with `#` are comments. Fields
-    may be quoted. Ids and weights are parsed as in `txt_blocks`. The weight may be one of `keys`,
-    the columns that the names of the file's folders state.
+    graph; all others are ignored. If the first line contains a number, but not the names of both
+    ends, it is not a header, and the columns are u, v and optionally weight. The delimiter is the
+    first of comma, semicolon, tab and space that occurs in the first line. Lines before it that
+    start with `#` are comments. Fields may be quoted; spaces around them are ignored. Ids and
+    weights are parsed as in `txt_blocks`. The weight may be one of `keys`, the columns that the
+    names of the file's folders state.
     """
     with open_text(path) as file:
         choose = partial(choose_columns, weight=weight)
+        ends = weight[:2] if isinstance(weight, tuple) else None
         by_position = isinstance(weight, tuple | int)
-        delimiter, names, chosen = _read_head(file, choose, keys, by_position=by_position)
+        delimiter, names, chosen = _read_head(
+            file, choose, keys, ends=ends, by_position=by_position
+        )
         stated = {name: value for name, value in keys if name not in names}
-        if ends := stated.keys() & {chosen.u, chosen.v}:
-            message = f"{min(ends)!r} is in the names of folders; read it as a name with ends="
+        if in_folders := stated.keys() & {chosen.u, chosen.v}:
+            message = (
+                f"{min(in_folders)!r} is in the names of folders; read it as a name with ends="
+            )
             raise OptionError(f"{path}: {message}")
         yield Header()
         header = delimiter.decode().join(names)
@@ -78,63 +87,102 @@ def csv_tables(
 ) -> Iterator[Any]:
     """Yield blocks of a table whose vertices have names: the chosen columns, and a table of them.
 
-    Names are strings, and weights are numbers. Lines that start with one of the bytes `comments`
-    are skipped.
+    Names are strings that are not empty, and weights are numbers. Spaces around a field are not
+    part of it, unless they are quoted. Lines that start with one of the bytes `comments` are
+    skipped.
     """
     with open_text(path, encoding) as file:
-        by_position = choose.is_by_position
         delimiter, names, chosen = _read_head(
-            file, choose, keys, b"#" + comments, by_position=by_position, has_names=True
+            file,
+            choose,
+            keys,
+            b"#" + comments,
+            ends=choose.ends,
+            by_position=choose.is_by_position,
+            has_names=True,
         )
         number = file.number + 1
         wanted = [name for name in chosen.present if name in names]
-        types = dict.fromkeys(wanted, pa.string())
+        ends = [name for name in columns_in((chosen.u, chosen.v)) if name in names]
+        parse = partial(_parse_names, names=names, wanted=wanted, ends=ends, delimiter=delimiter)
         for block in whole_lines(file, _BLOCK_SIZE, is_quoted=True):
             check_last_line(file, block, number)
-            text, lines = _without_comments(block, number, delimiter, comments)
-            if text and not text.isspace():
-                try:
-                    table = arrow_table(text, names, types, delimiter, has_names=True)
-                except pa.ArrowInvalid as error:
-                    _raise_for_malformed_line(file, text, lines, delimiter, names)
-                    file.fail(number, f"in the lines from here: {error}")
-                if chosen.weight in wanted:
-                    weights = parse_weights(file, table[chosen.weight].combine_chunks(), lines)
-                    position = wanted.index(chosen.weight)
-                    table = table.set_column(position, chosen.weight, pa.array(weights))
+            rows = partial(_rows, file, block, number, delimiter, comments)
+            try:
+                table = parse(block, comments=comments)
+            except pa.ArrowInvalid as error:
+                _raise_for_malformed_line(file, rows(), names)
+                file.fail(number, f"in the lines from here: {error}")
+            for name in ends:
+                if (row := compute.index(table[name], "").as_py()) >= 0:
+                    file.fail(_line_of(row, rows), f"column {name!r} has no value")
+            if chosen.weight in wanted:
+                strings = table[chosen.weight].combine_chunks()
+                weights = parse_weights(file, strings, partial(_line_of, rows=rows))
+                position = wanted.index(chosen.weight)
+                table = table.set_column(position, chosen.weight, pa.array(weights))
+            if len(table):
                 yield chosen, with_keys(table, keys)
             number += block.count(b"\n")
 
 
-def _without_comments(
-    block: bytes, number: int, delimiter: bytes, comments: bytes
-) -> tuple[bytes, Sequence[int]]:
-    """Return a block without comments, empty lines and repeated spaces; and its line numbers."""
-    numbers: Sequence[int] = range(number, number + block.count(b"\n"))
-    if delimiter == b" " and b'"' not in block:
-        block = with_single_spaces(block.replace(b"\t", b" "))
-    marks = [bytes([mark]) for mark in comments]
-    if b'"' not in block and (b"\n\n" in block or any(mark in block for mark in marks)):
-        lines = block.split(b"\n")[:-1]
-        kept = [at for at, line in enumerate(lines) if line.strip() and line[:1] not in marks]
-        return b"".join(lines[at] + b"\n" for at in kept), [numbers[at] for at in kept]
-    return block, numbers
+def _parse_names(
+    block: bytes,
+    *,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    ends: Sequence[str],
+    delimiter: bytes,
+    comments: bytes,
+) -> Any:
+    """Parse lines with pyarrow to a table of strings, without spaces around unquoted fields."""
+
+    def parse(text: bytes) -> Any:
+        if not text or text.isspace():
+            return pa.table({name: pa.array([], pa.string()) for name in wanted})
+        types = dict.fromkeys(wanted, pa.string())
+        return arrow_table(text, names, types, delimiter, has_names=True)
+
+    may_be_tidy = delimiter != b" " and not has_comments(block, comments)
+    # To tidy quoted lines takes much longer than to parse them.
+    if b'"' in block and may_be_tidy and b' "' not in block and b'\t"' not in block:
+        with contextlib.suppress(pa.ArrowInvalid):
+            table = parse(block)
+            if all(compute.utf8_trim(table[name], " \t").equals(table[name]) for name in ends):
+                return table
+    return parse(tidied(block, delimiter, comments))
+
+
+def _rows(
+    file: TextFile, block: bytes, number: int, delimiter: bytes, comments: bytes
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the fields of each row with the number of its first line, from `number` on."""
+    block = block.replace(b"\t", b" ") if delimiter == b" " else block
+    for line, fields in records(file, block, number, delimiter):
+        if any(fields) and not (fields[0] and fields[0][:1] in comments):
+            yield line, fields
+
+
+def _line_of(row: int, rows: Callable[[], Iterator[tuple[int, list[bytes]]]]) -> int:
+    """Return the number of the line of a row, which is needed only for an error."""
+    line, _ = next(itertools.islice(rows(), row, None))
+    return line
 
 
 def _raise_for_malformed_line(
-    file: TextFile, text: bytes, lines: Sequence[int], delimiter: bytes, names: list[str]
+    file: TextFile, rows: Iterable[tuple[int, list[bytes]]], names: Sequence[str]
 ) -> None:
-    """Raise an error that names the first malformed line of a block, if there is one."""
-    for number, fields in records(file, text, 0, delimiter):
-        if fields and len(fields) != len(names):
+    """Raise an error that names the first malformed line of some rows, if there is one."""
+    for line, fields in rows:
+        if len(fields) != len(names):
             has_row_names = len(fields) == len(names) + 1
             hint = "; name the column of row names, too" if has_row_names else ""
-            file.fail(lines[number], f"expected {len(names)} fields, found {len(fields)}{hint}")
+            file.fail(line, f"expected {len(names)} fields, found {len(fields)}{hint}")
         try:
             b" ".join(fields).decode()
         except UnicodeDecodeError:
             problem = "the text is not UTF-8; name its encoding, as in encoding='latin-1'"
-            file.fail(lines[number], problem)
+            file.fail(line, problem)
 
 
 def row_fields(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
@@ -149,6 +197,7 @@ def _read_head(
     keys: Keys,
     comments: bytes = b"#",
     *,
+    ends: Sequence[Any] | None,
     by_position: bool,
     has_names: bool = False,
 ) -> tuple[bytes, list[str], ColumnNames]:
@@ -162,14 +211,20 @@ def _read_head(
     """
     number, line = file.first_row(comments, "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
-    ((_, fields),) = records(file, line.rstrip(b"\n"), number, delimiter)
-    if delimiter == b" ":
-        fields = [field for field in fields if field]
-    names = [field.decode(errors="replace") for field in fields]
+    first_lines = tidied(line + file.peek(NUM_LINES), delimiter, comments)
+    rows = [
+        (at, [field.decode(errors="replace") for field in fields])
+        for at, fields in records(file, first_lines, number, delimiter)
+        if fields
+    ]
+    _, names = rows[0]
     if len(names) > _MAX_COLUMNS:
         file.fail(number, f"{len(names)} columns, more than {_MAX_COLUMNS}")
+    check_is_table(file, rows, delimiter.decode())
     try:
-        if (by_position and has_names) or any(map(is_number, names)):
+        if (by_position and has_names) or not is_header(names, ends):
+            positions = ends if by_position and has_names else None
+            check_is_edge(file, rows, delimiter.decode(), positions)
             if len(names) > 3 and not by_position:
                 raise ValueError(
                     f"{len(names)} columns without a header; choose columns by position from 0, as "
@@ -179,7 +234,7 @@ def _read_head(
             names = list(default[: len(names)])
             file.unread(number, line)
         chosen = choose([*names, *(name for name, _ in keys if name not in names)])
-    except OptionError:
+    except (FileFormatError, OptionError):
         raise
     except ValueError as error:
         file.fail(number, str(error))

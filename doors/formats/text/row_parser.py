@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from ....graphs.edge_list import LARGEST_ID, Columns
 from ....graphs.pyarrow import arrow_csv, compute, pa
 from ...libraries.arrow_tables import plain_values
 from .text_file import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
+from .tidy import with_single_spaces
 
 #: The columns of a block, None if it has no rows; and its number of lines.
 _Parsed = tuple[Columns | None, int]
@@ -87,21 +88,17 @@ def whole_lines(
 
     If a line is too long, its block has no line end at its end, and no other block follows.
     """
-    handle, pending = file.handle, file.pending
     while True:
-        texts = [pending]
-        if len(pending) < size:
-            texts += [handle.read(size - len(pending)), handle.readline(longest)]
-        block = b"".join(texts)
+        start, rest = file.read(size), file.readline(longest)
+        block = start + rest
         if not block:
             return
         if is_quoted and block.count(b'"') % 2:
-            block += _rest_of_quote(handle)
-        if not block.endswith(b"\n") and len(texts[-1]) == longest:
+            block += _rest_of_quote(file)
+        if not block.endswith(b"\n") and len(rest) == longest:
             yield block
             return
         yield block if block.endswith(b"\n") else block + b"\n"
-        pending = b""
 
 
 def check_last_line(file: TextFile, block: bytes, number: int) -> None:
@@ -111,10 +108,10 @@ def check_last_line(file: TextFile, block: bytes, number: int) -> None:
         file.fail(number + block.count(b"\n"), f"longer than {length} bytes")
 
 
-def _rest_of_quote(handle: IO[bytes]) -> bytes:
+def _rest_of_quote(file: TextFile) -> bytes:
     """Return the lines up to the end of a quoted field; at most about one block."""
     lines, size = [], 0
-    while size < BLOCK_SIZE and (line := handle.readline(LONGEST_LINE)):
+    while size < BLOCK_SIZE and (line := file.readline()):
         lines.append(line)
         size += len(line)
         if line.count(b'"') % 2:
@@ -151,13 +148,6 @@ def _parse_block(block: bytes, row: Row) -> _Parsed:
         if any(bytes([mark]) in text for mark in row.comments):
             text = re.sub(rb"(?m)^[%b].*\n" % row.comments, b"", text)
         return _parse(text, row), num_lines
-
-
-def with_single_spaces(text: bytes) -> bytes:
-    """Return lines with one space between fields, and none before and after them."""
-    while b"  " in text:  # much faster than a regular expression
-        text = text.replace(b"  ", b" ")
-    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
 
 
 def arrow_table(
@@ -241,20 +231,20 @@ def _arrow_weights(column: Any) -> NDArray[Any]:
     return weight
 
 
-def parse_weights(file: TextFile, strings: Any, lines: Sequence[int]) -> NDArray[Any]:
-    """Parse a `pyarrow.StringArray` of weights; `lines` are their line numbers, for errors."""
+def parse_weights(file: TextFile, strings: Any, line_of: Callable[[int], int]) -> NDArray[Any]:
+    """Parse a `pyarrow.StringArray` of weights; `line_of` returns the line of a row, for errors."""
     strings = compute.ascii_trim_whitespace(strings)
     try:
         require(not _has_letter_x(strings))
         return _arrow_weights(strings)
     except ValueError:
         tokens = [token.encode() for token in strings.to_pylist()]
-    for line, token in zip(lines, tokens, strict=False):
+    for row, token in enumerate(tokens):
         try:
             _check_weight(token)
         except ValueError as error:
-            file.fail(line, str(error))
-    return _exact_weights(file, lines, tokens)
+            file.fail(line_of(row), str(error))
+    return _exact_weights(file, line_of, tokens)
 
 
 def _has_letter_x(strings: Any) -> bool:
@@ -283,7 +273,7 @@ def _parse_lines(file: TextFile, block: bytes, number: int, row: Row) -> Columns
         return None
     us, vs, *weights = zip(*rows, strict=True)
     u, v = (np.array(list(map(_integer, ids))) - row.first_id for ids in (us, vs))
-    return u, v, _exact_weights(file, lines, weights[0]) if weights else None
+    return u, v, _exact_weights(file, lines.__getitem__, weights[0]) if weights else None
 
 
 def records(
@@ -301,7 +291,7 @@ def records(
     line = number
     try:
         for fields in reader:
-            yield line, [field.strip().encode(errors=ANY_BYTES) for field in fields]
+            yield line, [field.encode(errors=ANY_BYTES) for field in fields]
             line = number + reader.line_num
     except csv.Error as error:
         file.check_line_ends(line, block.split(b"\n")[line - number])
@@ -316,6 +306,8 @@ def _checked_fields(fields: list[bytes], row: Row) -> list[bytes]:
     if len(fields) != len(row.fields):
         raise ValueError(f"expected {len(row.fields)} fields, '{header}', found {len(fields)}")
     values = [fields[row.fields.index(name)] for name in _COLUMNS if name in row.fields]
+    if row.delimiter:
+        values = [value.strip() for value in values]
     for end, token in enumerate(values[:2]):
         if not _INTEGER.fullmatch(token):
             values[end] = token = _as_integer(token)
@@ -334,7 +326,9 @@ def _as_integer(token: bytes) -> bytes:
     return str(int(value)).encode()
 
 
-def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]) -> NDArray[Any]:
+def _exact_weights(
+    file: TextFile, line_of: Callable[[int], int], tokens: Sequence[bytes]
+) -> NDArray[Any]:
     """Convert valid weights to the dtype that represents all of them exactly.
 
     Raise an error that names a line if there is no such dtype.
@@ -348,7 +342,7 @@ def _exact_weights(file: TextFile, lines: Sequence[int], tokens: Sequence[bytes]
             cause = "negative weights make all of them int64"
         else:
             continue
-        file.fail(lines[i], f"integer weight {value} would not be exact: {cause}")
+        file.fail(line_of(i), f"integer weight {value} would not be exact: {cause}")
     if is_decimal:
         return np.array(list(map(float, tokens)))
     dtype = np.uint64 if max(integers.values()) >= 2**63 else np.int64

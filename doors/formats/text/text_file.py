@@ -36,9 +36,11 @@ DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".zst": lambda file: pa.input_stream(file, compression="zstd"),
 }
 
+_BYTE_ORDER_MARK = codecs.BOM_UTF8
 #: Bytes of the longest line, except in formats whose lines list all neighbours.
 LONGEST_LINE = 2**20
 _BUFFER_SIZE = 2**17
+_PEEKED = 2**16  # bytes of lines that are read ahead
 #: Bytes by which a file may be too short for the edges that it states. For a small file, the error
 #: that names the malformed line is more useful.
 _SLACK = 2**16
@@ -72,8 +74,8 @@ class _FileWithLineFeeds(_CountedFile):
 class TextFile:
     """An open text file, whose first lines are read one by one; its errors name a line.
 
-    Line `number` is the last one that was read. `pending` are the lines after it that `unread` put
-    back; `handle` reads the decompressed content after these.
+    Line `number` is the last one that was read. `pending` are the lines after it that were put
+    back, and `handle` has the decompressed content after these; `read` and `readline` read both.
     """
 
     def __init__(self, path: Place, handle: IO[bytes]) -> None:
@@ -81,15 +83,35 @@ class TextFile:
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield further lines with their numbers; the caller may stop at any line."""
-        while line := self.handle.readline(LONGEST_LINE):
+        while line := self.readline():
             self.number += 1
             if len(line) == LONGEST_LINE:
                 self.fail(self.number, f"longer than {LONGEST_LINE} bytes")
             self.check_line_ends(self.number, line)
             # Some editors write a byte order mark at the start of a UTF-8 file.
-            yield self.number, line.removeprefix(b"\xef\xbb\xbf") if self.number == 1 else line
+            yield self.number, line.removeprefix(_BYTE_ORDER_MARK) if self.number == 1 else line
         if self.number == 0:
             raise FileFormatError(f"{self.path}: empty file")
+
+    def peek(self, count: int) -> bytes:
+        """Return the next lines, at most `count` and few if they are long; they stay unread."""
+        lines = b""
+        while count and len(lines) < _PEEKED and (line := self.readline()):
+            lines, count = lines + line, count - 1
+        self.pending = lines + self.pending
+        return lines.removeprefix(_BYTE_ORDER_MARK) if self.number == 0 else lines
+
+    def read(self, size: int) -> bytes:
+        """Read bytes, at most `size`."""
+        start, self.pending = self.pending[:size], self.pending[size:]
+        return start if len(start) == size else start + self.handle.read(size - len(start))
+
+    def readline(self, longest: int = LONGEST_LINE) -> bytes:
+        """Read the rest of a line, at most `longest` bytes; the number of lines is unchanged."""
+        if not self.pending:
+            return self.handle.readline(longest)
+        line, end, self.pending = self.pending.partition(b"\n")
+        return line + end
 
     def first_row(self, comments: bytes, missing: str) -> tuple[int, bytes]:
         """Return the next line that is neither empty nor a comment, with its number."""
@@ -100,8 +122,8 @@ class TextFile:
         raise FileFormatError(f"{self.path}: holds no {missing}")
 
     def unread(self, number: int, lines: bytes) -> None:
-        """Put lines back, of which the first has this number; `whole_lines` reads them again."""
-        self.number, self.pending = number - 1, lines
+        """Put lines back, of which the first has this number."""
+        self.number, self.pending = number - 1, lines + self.pending
 
     def count(self, number: int, token: bytes) -> int:
         """Parse a number of vertices or edges that line `number` states."""

@@ -12,6 +12,7 @@ from ...column_names import Weight, choose_columns
 from ..file_format import Format
 from .blocks import Blocks, Header
 from .csv import csv_tables, row_fields
+from .first_line import NUM_LINES, check_is_edge, check_is_table
 from .row_parser import Row, read_rows
 from .text_file import TextFile, is_number, open_text, split_fields
 
@@ -35,6 +36,7 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
     round an integer, the file is refused.
     """
     with open_text(path) as file:
+        _check_first_lines(file)
         if isinstance(weight, tuple | int):
             weight = (0, 1, weight) if isinstance(weight, int) else weight
             number, first = file.first_row(_COMMENTS, "edges")
@@ -58,6 +60,20 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
         yield Header(num_vertices, num_edges, line, is_lenient=True)
         blocks = read_rows(file, row)
         yield from blocks if counts or width == 3 else _check_first_edge(file, blocks)
+
+
+def _check_first_lines(file: TextFile) -> None:
+    """Check that the first lines are neither a header of numbers nor a matrix."""
+    rows, delimiter = [], " "
+    for number, line in enumerate(file.peek(NUM_LINES).split(b"\n"), file.number + 1):
+        fields = [field.decode(errors="replace") for field in split_fields(line)]
+        if fields and fields[0][0] not in _COMMENTS.decode():
+            rows.append((number, fields))
+            delimiter = "\t" if b"\t" in line else delimiter
+    if rows:
+        num_counts = next((at for at, (_, fields) in enumerate(rows) if len(fields) > 1), 0)
+        check_is_table(file, rows[num_counts:], delimiter)
+        check_is_edge(file, rows, delimiter)
 
 
 def _check_first_edge(file: TextFile, blocks: Iterator[Columns]) -> Iterator[Columns]:
