@@ -6,6 +6,7 @@ All files are in the system's cache.
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,9 +62,7 @@ def readers_of(path: Path) -> dict[str, Callable[[], Any]]:
     if path.suffix == ".parquet":
         readers["pyarrow"] = lambda: parquet.read_table(path)
     elif path.suffix == ".mtx":
-        from scipy.io import mmread
-
-        readers["scipy"] = lambda: mmread(path)
+        readers["scipy"] = lambda: read_mtx(path)
     else:
         import pandas
 
@@ -72,6 +71,15 @@ def readers_of(path: Path) -> dict[str, Callable[[], Any]]:
         options = {"sep": separator, "skiprows": skipped, "header": None}
         readers["pandas"] = lambda: pandas.read_csv(path, **options)
     return readers
+
+
+def read_mtx(path: Path) -> Any:
+    """Read a Matrix Market file as a sparse matrix of scipy."""
+    from scipy.io import mmread
+
+    with warnings.catch_warnings():  # scipy 1.18 wants `spmatrix`, which older releases lack
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return mmread(path)
 
 
 def measure(edges: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:

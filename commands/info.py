@@ -44,7 +44,7 @@ def _graph_lines(facts: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _kernel_state(kernels: dict[str, Any]) -> str:
     if kernels["folder"] is None:
-        return "compiled in each process: no folder for Numba's cache can be written"
+        return "compiled in each process: the cache folder cannot be written"
     if kernels["are_compiled"]:
         return f"compiled, in {kernels['folder']}"
     advice = "the first large graph compiles them; so does `mstflow info --compile`"

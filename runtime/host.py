@@ -1,4 +1,4 @@
-"""The host: its processors, its free memory, sizes as text, and defaults of array modules."""
+"""The host: its processors, memory and cache folder, sizes as text, and defaults of modules."""
 
 from __future__ import annotations
 
@@ -119,6 +119,27 @@ def _text(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+def private_cache_folder(name: str) -> Path | None:
+    """Return a folder of mstflow in the user's cache folder; None if there can be none.
+
+    It must belong to this user, and no other user may write to it, because this process runs the
+    code in it.
+    """
+    import platformdirs
+
+    folder = platformdirs.user_cache_path("mstflow", appauthor=False) / name
+    if not folder.is_absolute():  # there is no home
+        return None
+    with contextlib.suppress(OSError):
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+        is_private = os.name != "posix" or (
+            status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        )
+        return folder if is_private else None
+    return None
 
 
 def show_bytes(count: float) -> str:

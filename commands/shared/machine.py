@@ -20,7 +20,7 @@ def describe_machine() -> dict[str, Any]:
     """Return facts about this installation, ready for JSON.
 
     "threads" is the default for compiled kernels. "kernels" is None without Numba; its "folder" is
-    that of Numba's cache, None if no folder can be written.
+    that of their cache, None if it cannot be written.
     """
     # Imported only here: every command imports this module, and most commands need no CUDA.
     from ...primitives.cuda.device import describe_devices
@@ -47,9 +47,9 @@ def describe_machine() -> dict[str, Any]:
 def _describe_kernels() -> dict[str, Any]:
     # One kernel is a sample for all: `compile_kernels` compiles and stores them together.
     from ...primitives.compiled.kruskal import deal as any_kernel
-    from ...runtime.kernels import is_cached
+    from ...runtime.kernels import cache_folder, is_cached
 
-    folder = any_kernel.stats.cache_path
+    folder = cache_folder()
     return {"folder": folder and str(folder), "are_compiled": is_cached(any_kernel)}
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ...errors import KernelError
+from ...runtime.host import private_cache_folder
 
 #: The folder with the sources of the kernels.
 SOURCES = Path(__file__).parent / "sources"
@@ -76,24 +76,11 @@ class Compiler:
 
 
 def open_cache() -> Any:
-    """Open the folder of compiled kernels; without one, a cache in memory.
-
-    The folder is used only if it belongs to this user and no other user may write to it, because
-    this process runs the code in it.
-    """
-    import platformdirs
+    """Open the folder of compiled kernels; without one, a cache in memory."""
     from cuda.core.utils import FileStreamProgramCache, InMemoryProgramCache
 
-    folder = platformdirs.user_cache_path("mstflow", appauthor=False) / "kernels"
-    with contextlib.suppress(OSError):
-        folder.mkdir(0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-        is_private = os.name != "posix" or (
-            status.st_uid == os.geteuid() and not status.st_mode & 0o022
-        )
-        if folder.is_absolute() and is_private:
-            return FileStreamProgramCache(folder)
-    return InMemoryProgramCache()
+    folder = private_cache_folder("kernels")
+    return InMemoryProgramCache() if folder is None else FileStreamProgramCache(folder)
 
 
 #: The compiler of this package's kernels.

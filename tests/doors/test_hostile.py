@@ -110,7 +110,7 @@ def endless(suffix, compression):
 
 #: Runs the command line on files in this process, and prints each outcome and the peak memory.
 RUN = """
-    import contextlib, io, json, re, sys
+    import contextlib, io, json, sys
     from mstflow.__main__ import main
 
     outcomes = []
@@ -120,7 +120,7 @@ RUN = """
             code = main(json.loads(line))
         outcomes.append((code, error.getvalue()))
     with open("/proc/self/status") as status:  # getrusage counts the parent of the process, too
-        peak = 1024 * int(re.search("VmHWM:\\s+(\\d+)", status.read())[1])
+        peak = 1024 * int(status.read().split("VmHWM:")[1].split()[0])
     json.dump({"outcomes": outcomes, "peak": peak}, sys.stdout)
 """
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import io as scipy_io
 
+from benchmarks.files import read_mtx
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.doors.formats import OUTPUTS
@@ -123,7 +123,7 @@ def test_text_that_other_programs_read(tmp_path):
     write_columns(tmp_path / "out.gr", columns, num_vertices=5)
     assert (tmp_path / "out.gr").read_text() == "p sp 5 2\na 1 3 0.1\na 4 2 -2\n"
     write_columns(tmp_path / "out.mtx", columns, num_vertices=5)
-    matrix = scipy_io.mmread(tmp_path / "out.mtx").toarray()
+    matrix = read_mtx(tmp_path / "out.mtx").toarray()
     assert matrix.shape == (5, 5)
     assert (matrix[0, 2], matrix[2, 0], matrix[3, 1], matrix[1, 3]) == (0.1, 0.1, -2, -2)
 

@@ -1,0 +1,99 @@
+"""Compiled kernels are stored in one folder for each version of the sources, never beside them."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from mstflow.runtime.kernels import remove_unused, source_key
+from processes import run_python
+
+ROOT = Path(__file__).parents[2]
+#: Loads a kernel and a function of a user, and prints the folders where Numba stores them.
+LOAD = """
+import sys
+import numpy as np
+from mstflow.runtime.kernels import cache_folder
+{before}
+from mstflow.primitives.compiled.elements import count_up
+{after}
+sys.path.insert(0, sys.argv[1])
+from of_a_user import add
+print(count_up.stats.cache_path, add.stats.cache_path)
+"""
+OF_A_USER = "import numba\n\n@numba.njit(cache=True)\ndef add(a, b):\n    return a + b\n"
+
+
+def folders(tmp_path, before="", after="", **variables):
+    """Return where a process with these environment variables stores a kernel and a function."""
+    user = tmp_path / "user"
+    user.mkdir(exist_ok=True)
+    (user / "of_a_user.py").write_text(OF_A_USER)
+    variables = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path / "cache"), **variables}
+    program = LOAD.format(before=before, after=after)
+    done = run_python("-c", program, user, variables=variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not [*(ROOT / "primitives").rglob("*.nb[ic]"), *(ROOT / "runtime").rglob("*.nb[ic]")]
+    return done.stdout.split()
+
+
+def test_kernels_are_stored_in_the_cache_folder_of_the_user(tmp_path):
+    kernels, users = folders(tmp_path, after="count_up(0, 3, np.arange(3))")
+    parent = tmp_path / "cache" / "mstflow" / "numba"
+    assert Path(kernels).parents[1] == parent
+    assert parent.stat().st_mode & 0o777 == 0o700
+    assert list(Path(kernels).glob("elements.count_up-*.nbc"))
+    assert users == str(tmp_path / "user" / "__pycache__")  # Numba's setting is restored
+
+
+def test_the_environment_overrides_the_folder(tmp_path):
+    chosen = tmp_path / "chosen"
+    kernels, users = folders(tmp_path, NUMBA_CACHE_DIR=str(chosen))
+    assert Path(kernels).parents[1] == chosen / "mstflow"
+    assert Path(users).parent == chosen
+
+
+@pytest.mark.parametrize(
+    ("before", "variables"),
+    [
+        ("", {"XDG_CACHE_HOME": "/dev/null/home"}),
+        ("", {"NUMBA_CACHE_DIR": "/dev/null/chosen"}),
+        # The folder is lost after it was found to be usable.
+        ("import shutil; cache_folder().rename(sys.argv[1] + '/lost'); cache_folder().touch()", {}),
+    ],
+)
+def test_without_a_folder_kernels_are_compiled_in_each_process(tmp_path, before, variables):
+    assert folders(tmp_path, before, **variables)[0] == "None"
+
+
+@pytest.fixture
+def sources(tmp_path):
+    for name in ("primitives/compiled", "runtime", "stages"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "module.py").write_text("")
+    return tmp_path
+
+
+def test_a_change_of_any_source_of_kernels_changes_the_key(sources):
+    keys = {source_key(sources)}
+    for name in ("primitives/compiled/module.py", "primitives/new.py", "runtime/module.py"):
+        (sources / name).write_text("changed = True\n")
+        assert source_key(sources) not in keys
+        keys.add(source_key(sources))
+    (sources / "stages" / "module.py").write_text("changed = True\n")
+    assert source_key(sources) in keys
+
+
+def test_checkouts_have_their_own_keys(sources, tmp_path):
+    before = source_key(sources)
+    assert source_key(sources.rename(tmp_path.with_name(f"{tmp_path.name}-moved"))) != before
+
+
+def test_unused_folders_are_removed(tmp_path):
+    for name, days in (("old", 31), ("new", 29)):
+        (tmp_path / name / "kernels").mkdir(parents=True)
+        used = time.time() - 86_400 * days
+        os.utime(tmp_path / name, (used, used))
+    remove_unused(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
