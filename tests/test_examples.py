@@ -1,24 +1,26 @@
 """Run the examples and the code on all pages; check that the reference is complete."""
 
-import doctest
 import re
 import runpy
 import shutil
 import sys
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 from matplotlib import pyplot
 
 import mstflow
+from pages import blocks_of, run_page
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-CODE = re.compile(r"^```(python|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: The pages of users. Commands of `CONTRIBUTING.md` and `benchmarks` need a checkout, and hours.
 PAGES = [
     page
-    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-    if CODE.search(page.read_text())
+    for pattern in ("README.md", "docs/**/*.md", "examples/**/*.md")
+    for page in sorted(ROOT.glob(pattern))
+    if blocks_of(page) and not page.is_symlink()
 ]
 
 
@@ -43,17 +45,33 @@ def test_example(path, checkout, monkeypatch, capsys):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_of_page(page, checkout, monkeypatch):
-    """A page is one program; the output of its sessions (pycon) must match."""
+    """Run a page twice, as readers repeat commands; it writes nothing beside the example data."""
     monkeypatch.chdir(checkout)
-    text, names = page.read_text(), {"__name__": "__main__"}
-    for block in CODE.finditer(text):
-        kind, code = block.groups()
-        line = text.count("\n", 0, block.start(2))
-        if kind == "python":
-            exec(compile("\n" * line + code, page, "exec"), names)
-        else:
-            session = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), line)
-            assert not doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed
+    examples = checkout / "examples"
+    before = {path: path.stat().st_mtime_ns for path in examples.rglob("*")}
+    for _ in range(2):
+        run_page(page)
+    assert {path: path.stat().st_mtime_ns for path in examples.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("python", "one = 2"),
+        ("pycon", ">>> one\n2"),
+        ("sh", "false | true"),
+        ("console", "$ echo 1.5 one\n2 one\n$ echo two\none"),
+        ("sql", "SELECT 1"),
+    ],
+)
+def test_faults_on_a_page_are_found(kind, code, tmp_path):
+    page, check = tmp_path / "page.md", "```python\nassert one == 1\n```\n"
+    right = f"```python\none = 1\n```\n\n<!-- not run: it fails -->\n```sh\nfalse\n```\n\n{check}"
+    page.write_text(right)
+    run_page(page)
+    page.write_text(f"{right}\n```{kind}\n{code}\n```\n\n{check}")
+    with pytest.raises((AssertionError, CalledProcessError, KeyError)):
+        run_page(page)
 
 
 @pytest.mark.parametrize("name", mstflow.__all__)
