@@ -2,7 +2,7 @@
 
 Most kernels process a share of a range, ``[start, stop)``, for one thread. Threads write partial
 results to separate rows, and never write different values to the same place. Some kernels share one
-array: those that build trees, and some that reduce or mark values. They use atomic operations,
+array: those that build trees, and some that reduce values. They use atomic operations,
 except for `trees.find_roots`, which explains why it needs none. Arrays are unsigned, because an
 index that may be negative costs a comparison.
 

@@ -86,46 +86,44 @@ class NumbaArrays(BlockArrays):
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        index = self.index_dtype(size)
-        if not len(u):  # `follow_pairs` needs at least one pair
-            no_key, no_id = (self.full(size, self.largest(a.dtype), a.dtype) for a in (key, ids))
-            return no_key, no_id, self.arange(size, dtype=index)
-        smallest, position = self._first_smallest(u, v, key, size)
-        out_id, other = empty(size, ids.dtype), empty(size, index)
-        arrays = [*map(raw, (position, u, v)), *ids_of(ids), np.uint64(self.largest(ids.dtype))]
-        self._team.share(pairs.follow_pairs, size, *arrays, raw(out_id), raw(other))
-        return smallest, out_id, other
+        if not 0 < len(key) < 2**32:
+            return super().scatter_min_pairs(u, v, key, ids, size)
+        out_key, out_id = empty(size, key.dtype), empty(size, ids.dtype)
+        other, no_id = empty(size, self.index_dtype(size)), np.uint64(self.largest(ids.dtype))
+        records = self._lowest(u, v, key, size)
+        arrays = *map(raw, (u, v, key)), *ids_of(ids), no_id, *map(raw, (out_key, out_id, other))
+        self._team.share(pairs.follow_pairs, size, *records, *arrays)
+        return out_key, out_id, other
 
     def scatter_argmin(self, indices: tuple[Array, ...], values: Array, size: int, /) -> Array:
-        if not len(values) or len(indices) > 2:
+        none = len(values)
+        if not 0 < none < 2**32 or len(indices) > 2:
             return super().scatter_argmin(indices, values, size)
-        return self._first_smallest(indices[0], indices[-1], values, size)[1]
+        records, *_ = self._lowest(indices[0], indices[-1], values, size)
+        position = empty(size, self.index_dtype(none))
+        self._team.share(pairs.list_positions, size, records, np.uint64(none), raw(position))
+        return position
 
-    def _first_smallest(self, u: Array, v: Array, values: Array, size: int) -> tuple[Array, Array]:
-        """Return the smallest value sent to each place, and its first position."""
-        none, shares = len(values), len(self._team.shares(len(values)))
-        is_packed = values.itemsize <= 4 and none < 2**32
-        # Two threads lower records in separate rows. More threads share one row to save memory:
-        # they divide the places, or use atomic operations where their places overlap.
-        rows, words = shares if shares <= 2 else 1, 1 if is_packed else 2
-        records = self.full(rows * size * words, NONE, np.uint64).reshape(rows, -1)
-        row = records[0] if rows < shares else Each(records)
-        share, arrays = self._team.share, [raw(array) for array in (u, v, values)]
-        if is_packed and rows < shares:
-            ranges = np.array([self._ranges(ends) for ends in arrays[:2]], np.uint64)
-            places = np.stack([ranges[:, :, 0].min(axis=0), ranges[:, :, 1].max(axis=0)], axis=1)
-            share(pairs.lower_together, none, Each(range(shares)), places, *arrays, row)
-        elif is_packed:
-            share(pairs.lower_packed, none, *arrays, row)
-        elif rows == shares:
-            share(pairs.lower_wide, none, 0, size, *arrays, row)
-        else:
-            low, high = ranges_of(size, shares)
-            self._team.run(pairs.lower_wide, shares, 0, none, low, high, *arrays, row)
-        join = pairs.join_packed if is_packed else pairs.join_wide
-        smallest, position = empty(size, values.dtype), empty(size, self.index_dtype(none))
-        share(join, size, records, np.uint64(none), raw(smallest), raw(position))
-        return smallest, position
+    def _lowest(
+        self, u: Array, v: Array, key: Array, size: int
+    ) -> tuple[Array, np.uint64, np.uint64]:
+        """Return the smallest record of the pairs at each place, the lowest key, and `cut`.
+
+        See `pairs.lower`. At least a bit of the upper half is free if bits of the keys are cut, so
+        no record has the upper half of `NONE`.
+        """
+        words, share = raw(key), self._team.share
+        lowest, highest = self._extent(words) if key.itemsize > 4 else (0, 0)
+        base, cut = np.uint64(lowest), np.uint64(max(0, (highest - lowest).bit_length() - 31))
+        # Two threads lower records in separate rows. More threads share one row, to save memory.
+        shares = len(self._team.shares(len(key)))
+        rows = self.full(size * (shares if shares <= 2 else 1), NONE, np.uint64).reshape(-1, size)
+        row = Each(rows) if len(rows) == shares else rows[0]
+        is_shared = len(rows) < shares
+        share(pairs.lower, len(key), raw(u), raw(v), words, base, cut, is_shared, row)
+        if len(rows) > 1:
+            share(pairs.join_rows, size, rows, words, cut)
+        return rows[0], base, cut
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         size, share = len(target), self._team.share
@@ -167,30 +165,22 @@ class NumbaArrays(BlockArrays):
             ordered: Array = super().sorted_union(arrays)
             return ordered
         first, out = np.uint64(lowest), empty(total, dtype)
-        bits, share = self._mark(columns, ranges, first, words), self._team.share
+        # Each share sets bits of its own row. Several rows have at most a word for four values.
+        shares, share = max(1, min(self._team.size, total // (4 * words))), self._team.share
+        bits = self.full(shares * words, 0, np.uint64).reshape(shares, words)
+        for column in columns:
+            count = min(shares, len(self._team.shares(len(column))))
+            shared = *ranges_of(len(column), count), column, first, Each(bits)
+            self._team.run(sorting.mark, count, *shared)
         number, counts = self._counts(words, per_place=64)
         share(sorting.join_marks, words, number, counts, bits, per_place=64)
         share(sorting.list_marks, words, number, counts, bits[0], first, raw(out), per_place=64)
         return out
 
-    def _mark(
-        self, columns: list[Array], ranges: list[list[tuple[int, int]]], lowest: Any, words: int
-    ) -> Array:
-        """Return the set of all values, as bits in one or two rows.
-
-        `ranges` has the smallest and the largest value of each share of each column. Two threads
-        set bits in separate rows. More threads share one row to save memory.
-        """
-        shares, share = max(map(len, ranges)), self._team.share
-        bits = self.full(words * (shares if shares <= 2 else 1), 0, np.uint64).reshape(-1, words)
-        for column, extremes in zip(columns, ranges, strict=True):
-            if shares <= 2:
-                share(sorting.mark, len(column), column, lowest, Each(bits))
-            else:
-                places = (np.array(extremes, np.uint64) - lowest) // np.uint64(64)
-                arguments = Each(range(len(places))), places, column, lowest, bits[0]
-                share(sorting.mark_together, len(column), *arguments)
-        return bits
+    def _extent(self, words: Array) -> tuple[int, int]:
+        """Return the smallest and the largest word."""
+        lows, highs = zip(*self._ranges(words), strict=True)
+        return min(low % 2**64 for low in lows), max(high % 2**64 for high in highs)
 
     def _ranges(self, words: Array) -> list[tuple[int, int]]:
         """Return the smallest and the largest word of each share, as int64."""
@@ -306,9 +296,7 @@ class NumbaArrays(BlockArrays):
         if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
             return None
         words = raw(key)
-        ranges = self._ranges(words)
-        lowest = min(low % 2**64 for low, _ in ranges)  # keys that became negative as int64
-        highest = max(high % 2**64 for _, high in ranges)
+        lowest, highest = self._extent(words)
         cut = max(0, (highest - lowest).bit_length() - 32)
         shift, floor, num_buckets = choose_buckets(words, lowest, highest, cut, sizes().run)
         buckets = words, np.uint64(lowest), shift, floor

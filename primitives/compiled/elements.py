@@ -32,22 +32,6 @@ def sum_before(share, counts):
     return np.int64(total)
 
 
-@helper
-def exclusive_places(share, places):
-    """Return the first place that only this share can write to, and the number of such places.
-
-    `places` has the smallest and the largest place of each share. Exclusive places are above those
-    of all earlier shares, and below those of all later shares.
-    """
-    first, end = np.uint64(0), np.uint64(2**64 - 1)
-    for other in range(len(places)):
-        if other < share:
-            first = max(first, places[other, 1] + np.uint64(1))
-        elif other > share:
-            end = min(end, places[other, 0])
-    return first, max(first, end) - first
-
-
 @kernel
 def order_key(start, stop, bits, top, signed, is_float, descending, out):
     """Flip the sign bit, whose index is `top`, if values may be negative (`signed`).

@@ -4,9 +4,9 @@ import numpy as np
 
 from ...runtime.intrinsics import compare_and_swap, fetch, load
 from ...runtime.kernels import AHEAD, BLOCK, NONE, ONE, helper, kernel
-from .elements import exclusive_places
 
 _WORD_BITS = np.uint64(64)
+_HALF, _LOW_HALF = np.uint64(32), np.uint64(2**32 - 1)
 _TWO, _THREE, _FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 #: The number of ids of 32 bits in a cache line.
 _IDS_PER_LINE = np.uint64(16)
@@ -136,101 +136,74 @@ def relabel_pairs(
     return np.int64(place) - start
 
 
+@helper
+def precedes(record, other, key, cut):
+    """Return whether a record is smaller; compare whole keys if the records lack bits of them."""
+    if cut and record >> _HALF == other >> _HALF and record != other:
+        pair, there = record & _LOW_HALF, other & _LOW_HALF
+        return (key[pair] < key[there]) | ((key[pair] == key[there]) & (pair < there))
+    return record < other
+
+
 @kernel
-def lower_packed(start, stop, u, v, key, records):
+def lower(start, stop, u, v, key, lowest, cut, is_shared, records):
     """Replace the record at both ends of each pair by that of the pair, if it is smaller.
 
-    A record is a word with the key in its upper half and the position in its lower half.
+    A record is a word. Its upper half is the key minus `lowest`, without the lowest `cut` bits. Its
+    lower half is the position. If `is_shared`, other threads lower the same records. Most pairs
+    find a smaller record, and only read it.
     """
-    half = np.uint64(32)
+    cut = np.uint64(cut)
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
         fetch(records, u[ahead])
         fetch(records, v[ahead])
-        record = np.uint64(key[i]) << half | np.uint64(i)
-        records[u[i]] = min(records[u[i]], record)
-        records[v[i]] = min(records[v[i]], record)
-
-
-@kernel
-def lower_together(start, stop, share, places, u, v, key, records):
-    """Lower records as `lower_packed` does, while other threads do so for other pairs.
-
-    Most pairs find a smaller record, and only read it. `places` has the smallest and the largest
-    place of each share.
-    """
-    half = np.uint64(32)
-    first, count = exclusive_places(share, places)
-    for i in range(start, stop):
-        ahead = min(i + AHEAD, stop - 1)
-        fetch(records, u[ahead])
-        fetch(records, v[ahead])
-        record = np.uint64(key[i]) << half | np.uint64(i)
+        record = (np.uint64(key[i]) - lowest) >> cut << _HALF | np.uint64(i)
         for end in (np.uint64(u[i]), np.uint64(v[i])):
-            if end - first < count:
-                records[end] = min(records[end], record)
-                continue
             now = load(records, end)
-            while record < now and not compare_and_swap(records, end, now, record):
-                now = load(records, end)
+            if is_shared:
+                while precedes(record, now, key, cut):
+                    if compare_and_swap(records, end, now, record):
+                        break
+                    now = load(records, end)
+            elif cut:
+                records[end] = record if precedes(record, now, key, cut) else now
+            else:
+                records[end] = min(record, now)
 
 
 @kernel
-def lower_wide(start, stop, low, high, u, v, key, records):
-    """Lower records of two words, a key and a position, at the places in ``[low, high)``.
-
-    Positions ascend, so the first of equal keys stays.
-    """
-    low, size = np.uint64(low), np.uint64(high - low)
+def join_rows(start, stop, rows, key, cut):
+    """Replace the first of two rows of records by the smaller records."""
     for i in range(start, stop):
-        ahead = min(i + AHEAD, stop - 1)
-        fetch(records, np.uint64(u[ahead]) << ONE)
-        fetch(records, np.uint64(v[ahead]) << ONE)
-        for end in (np.uint64(u[i]), np.uint64(v[i])):
-            if end - low < size:
-                at = end << ONE
-                now, there = np.uint64(key[i]), records[at + ONE]
-                is_less = (now < records[at]) | (there == NONE)
-                records[at] = min(now, records[at])
-                records[at + ONE] = np.uint64(i) if is_less else there
+        if precedes(rows[1, i], rows[0, i], key, cut):
+            rows[0, i] = rows[1, i]
 
 
 @kernel
-def join_packed(start, stop, rows, none, out_key, out_position):
-    """Unpack the smallest record of all rows at each place; a place in no pair gets `none`."""
-    half, below = np.uint64(32), np.uint64(2**32 - 1)
+def list_positions(start, stop, records, none, out):
+    """Write the position of each record; `none` for a place in no pair."""
     for i in range(start, stop):
-        record = rows[0, i]
-        for row in range(1, len(rows)):
-            record = min(record, rows[row, i])
-        out_key[i] = record >> half
-        out_position[i] = min(record & below, none)
+        out[i] = min(records[i] & _LOW_HALF, none)
 
 
 @kernel
-def join_wide(start, stop, rows, none, out_key, out_position):
-    """Do as `join_packed`, for records of two words."""
-    for i in range(start, stop):
-        key, position = rows[0, 2 * i], rows[0, 2 * i + 1]
-        for row in range(1, len(rows)):
-            other, there = rows[row, 2 * i], rows[row, 2 * i + 1]
-            is_less = (other < key) | ((other == key) & (there < position))
-            key, position = min(key, other), there if is_less else position
-        out_key[i] = key
-        out_position[i] = min(position, none)
-
-
-@kernel
-def follow_pairs(start, stop, position, u, v, ids, first_id, no_id, out_id, out_other):
-    """For each node, look up the pair at `position[node]`: its id, and its other member."""
+def follow_pairs(
+    start, stop, records, lowest, cut, u, v, key, ids, first_id, no_id, out_key, out_id, out_other
+):
+    """For each node, look up the pair of its record: its key, its id, and its other member."""
     last = np.uint64(len(u) - 1)
     for i in range(start, stop):
-        ahead = min(np.uint64(position[min(i + AHEAD, stop - 1)]), last)
+        ahead = min(records[min(i + AHEAD, stop - 1)] & _LOW_HALF, last)
         fetch(u, ahead)
         fetch(v, ahead)
+        if cut:
+            fetch(key, ahead)
         if len(ids):
             fetch(ids, ahead)
-        pair, place = min(np.uint64(position[i]), last), np.uint64(i)
-        is_none = position[i] > last
+        record = records[i]
+        pair, place, is_none = min(record & _LOW_HALF, last), np.uint64(i), record == NONE
+        found = np.uint64(key[pair]) if cut else lowest + (record >> _HALF)
+        out_key[i] = NONE if is_none else found
         out_id[i] = no_id if is_none else id_at(pair, ids, first_id)
         out_other[i] = place if is_none else np.uint64(u[pair]) ^ np.uint64(v[pair]) ^ place

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ...runtime.intrinsics import compare_and_swap, fetch, load, lowest_bit
+from ...runtime.intrinsics import fetch, lowest_bit
 from ...runtime.kernels import LINE, ONE, helper, kernel
-from .elements import exclusive_places, sum_before
+from .elements import sum_before
 
 
 @helper
@@ -32,30 +32,6 @@ def mark(start, stop, values, lowest, bits):
     for i in range(start, stop):
         bit = np.uint64(values[i]) - lowest
         bits[bit >> np.uint64(6)] |= ONE << (bit & np.uint64(63))
-
-
-@kernel
-def mark_together(start, stop, share, places, values, lowest, bits):
-    """Set the bit of each value, while other threads set bits of the same words.
-
-    `places` has the smallest and the largest word of each share.
-    """
-    first, count = exclusive_places(share, places)
-    i = np.uint64(start)
-    while i < np.uint64(stop):
-        word, marks = (np.uint64(values[i]) - lowest) >> np.uint64(6), np.uint64(0)
-        while i < np.uint64(stop):  # successive values are often in one word
-            value = np.uint64(values[i]) - lowest
-            if value >> np.uint64(6) != word:
-                break
-            marks |= ONE << (value & np.uint64(63))
-            i += ONE
-        if word - first < count:
-            bits[word] |= marks
-            continue
-        now = load(bits, word)
-        while not compare_and_swap(bits, word, now, now | marks):
-            now = load(bits, word)
 
 
 @kernel
