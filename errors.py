@@ -91,6 +91,18 @@ def memory_errors(num_vertices: int | None, num_edges: int | None) -> Iterator[N
         raise OutOfMemoryError(message) from error
 
 
+@contextmanager
+def file_errors(path: object, *kinds: type[Exception]) -> Iterator[None]:
+    """Convert errors of the system, and exceptions of these kinds, to errors that name the file."""
+    reasons: tuple[type[Exception], ...] = (OSError, *kinds)
+    try:
+        yield
+    except (FileFormatError, OptionError):
+        raise
+    except reasons as error:
+        raise FileFormatError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
 class VerificationError(MstflowError, ValueError):
     """A forest is not the minimum spanning forest of its graph. The message names an edge."""
 

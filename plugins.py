@@ -1,8 +1,13 @@
-"""Plugins: algorithms, readers and backends that other distributions register by entry points."""
+"""Plugins and wings: what the core calls by name and never imports.
+
+Other distributions register algorithms, readers and backends by entry points. The wings are parts
+of mstflow itself.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +20,14 @@ GROUPS = {
     "reader": "mstflow.readers",
     "backend": "mstflow.backends",
 }
+
+#: The wings, and the module of the functions that each offers to the core.
+WINGS = {"doors": ".doors.hooks"}
+
+
+def wing(name: str) -> Any:
+    """Return the module of functions that a wing offers; it is imported on first use."""
+    return importlib.import_module(WINGS[name], __package__)
 
 
 @dataclass(frozen=True)

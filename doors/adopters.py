@@ -16,13 +16,13 @@ import numpy as np
 
 from ..errors import GraphError, OptionError
 from ..graphs.edge_list import EdgeList, check_weight, chosen_weight
-from ..graphs.pyarrow import pa
+from ..graphs.libraries import is_instance, pa
 from ..graphs.segments import ArraySegment, Chunks, Delayed, column_segment
 from ..graphs.source import EdgeSource
 from ..graphs.vertex_names import names_of
 from ..runtime.device import refuse_device
 from .column_names import ColumnNames, Weight, choose_columns
-from .libraries import check_no_weights, is_instance
+from .libraries import check_no_weights
 from .libraries.arrow_tables import arrow_graph
 from .libraries.dask import COLUMNS_OF_A_MATRIX, dask_chunks, is_dask
 from .libraries.networkx import from_networkx

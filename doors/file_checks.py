@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import platform
 import warnings
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import FileFormatError, OptionError
+from ..errors import FileFormatError, file_errors
+from ..graphs.segments import Delayed
+from ..runtime.identity import digest
 from .places.url import Place, Url
 
 #: A file may expand to this size, plus this factor times its size, when it is read.
 _FREE_SIZE, _GROWTH = 2**22, 64
 #: A fingerprint samples this number of bytes at this number of offsets.
 _SAMPLE_BYTES, _SAMPLES = 4096, 64
-
-
-@contextlib.contextmanager
-def file_errors(path: Place | str, *kinds: type[Exception]) -> Iterator[None]:
-    """Convert errors of the system, and exceptions of these kinds, to errors that name the file."""
-    reasons: tuple[type[Exception], ...] = (OSError, *kinds)
-    try:
-        yield
-    except (FileFormatError, OptionError):
-        raise
-    except reasons as error:
-        raise FileFormatError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def max_expanded_size(path: Place) -> int:
@@ -161,16 +151,22 @@ def check_state(path: Place, known: FileState, descriptor: int | None = None) ->
     raise FileFormatError(f"{path} changed while it was being read: {change}")
 
 
-def digest(*data: Any) -> str:
-    """Return the BLAKE2b digest of bytes-like values."""
-    hasher = hashlib.blake2b(digest_size=16)
-    for part in data:
-        hasher.update(part)
-    return hasher.hexdigest()
-
-
 def file_fingerprint(path: Place) -> str:
     """Return a digest of a file's name, its state on this host and a sample of its bytes."""
     state = FileState.of(path)
     known = path.name, state.size, state.modified_ns, state.changed_ns, state.inode
     return digest(repr(known).encode(), _sample(path, state.size).encode())
+
+
+def for_hosts(value: Any) -> Any:
+    """Return a segment with absolute paths, and with states of files that other hosts can check."""
+    if isinstance(value, Path):
+        return value.absolute()
+    if type(value) is tuple:
+        return tuple(map(for_hosts, value))
+    if not is_dataclass(value) or isinstance(value, Delayed | type):
+        return value
+    parts = {each.name: for_hosts(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(parts.get("state"), FileState):
+        parts["state"] = with_sample(parts["path"], parts["state"])
+    return replace(value, **parts)

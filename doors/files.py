@@ -7,11 +7,12 @@ from functools import partial
 
 from ..errors import FileFormatError, GraphError
 from ..graphs.edge_list import EdgeList, are_ones, concatenate
-from ..graphs.segments import ArraySegment, File
+from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
 from ..progress import set_listener
 from .column_names import Weight
 from .file_checks import FileState, max_expanded_size
+from .file_segment import File
 from .formats import parts_of
 from .formats.file_format import Format
 from .places.folders import Part

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GraphError, GraphWarning, OptionError
+from ..errors import GraphError, GraphWarning, OptionError, file_errors
 from ..graphs.edge_list import EdgeList, checked_num_vertices
 from ..graphs.source import EdgeSource
 from ..progress import Listener, set_listener
 from .adopters import adopt, stream_table
 from .column_names import Column, wanted_columns
-from .file_checks import file_errors
 from .files import load_files, open_files
 from .formats import parts_of
 from .libraries.tables import is_lazy, is_table

@@ -11,10 +11,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..doors.write import check_output, check_overwrite, write_table
 from ..errors import OptionError
 from ..graphs.edge_table import EdgeTable
 from ..graphs.vertex_names import VertexNames, fields_of, name_columns
+from ..plugins import wing
 from ..primitives import Backend
 from ..progress import report_progress
 from ..runtime.sizes import sizes
@@ -121,12 +121,13 @@ class ClusterTable:
         OptionError
             If `path` cannot be written, has another suffix, or is an input of the graph.
         """
-        check_overwrite([path], self._inputs)
-        check_output(path, has_names=True)
+        doors = wing("doors")
+        doors.check_overwrite([path], self._inputs)
+        doors.check_output(path, has_names=True)
         table = EdgeTable(
             self.columns, self._num_vertices, None, self.blocks, step="write clusters"
         )
-        write_table(path, table)
+        doors.write_table(path, table)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the number and the sizes of the clusters over the thresholds with matplotlib.

@@ -11,20 +11,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..doors.formats.forest_file import graph_identity
-from ..doors.write import check_overwrite, source_paths, write_columns, write_table
 from ..graphs.edge_list import EdgeList
+from ..graphs.saved_forest import graph_identity
 from ..graphs.source import EdgeSource
 from ..graphs.vertex_names import VertexNames
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.catalogue.queries.components import components
 from ..pipeline.report.report import Report
+from ..plugins import wing
 from ..primitives import Backend
 from ..progress import Listener, set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from . import export
-from .added import extend_graph, number_batch
+from .added import extend_graph
 from .cluster_table import ClusterTable
 from .edges import ForestBlocks, ForestEdges, total
 from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
@@ -181,11 +181,12 @@ class Forest:
             are missing, invalid or not applicable.
         """
         source = EdgeSource.of(self.graph)
-        check_overwrite([path], source_paths(source))
+        doors = wing("doors")
+        doors.check_overwrite([path], doors.source_paths(source))
         if self._is_streamed:
-            write_table(path, forest_table(source, self.edge_ids, coordinates))
+            doors.write_table(path, forest_table(source, self.edge_ids, coordinates))
             return
-        write_columns(
+        doors.write_columns(
             path,
             self._named_columns() if coordinates is None else self._host_columns,
             num_vertices=self.num_vertices,
@@ -239,11 +240,9 @@ class Forest:
             If there are no thresholds, two are equal, or one is not a number.
         """
         thresholds = [at] if np.ndim(at) == 0 else list(at)
-        source = EdgeSource.of(self.graph)
+        inputs = wing("doors").source_paths(EdgeSource.of(self.graph))
         with set_listener(progress):
-            return ClusterTable(
-                self._blocks, thresholds, self.names, Backend(self.backend), source_paths(source)
-            )
+            return ClusterTable(self._blocks, thresholds, self.names, Backend(self.backend), inputs)
 
     def linkage(
         self, *, disconnected: Literal["raise", "infinity"] = "raise"
@@ -327,7 +326,7 @@ class Forest:
             batch is invalid, or only one of the forest and the batch has names, or a weight is not
             exact. Names the edge.
         """
-        names, batch = number_batch(self.names, edges, weight, ends)
+        names, batch = wing("doors").number_batch(self.names, edges, weight, ends)
         graph, candidates, ids = extend_graph(self._edges, self.graph, batch, names)
         fields, report = algorithm("auto").run(
             candidates, maximum=self.maximum, backend=self.backend, progress=False

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..doors.formats.text.coordinates import checked_coordinates
 from ..errors import OptionError
+from ..graphs.coordinates import checked_coordinates
 from ..pipeline.report.plot import pyplot
 from ..runtime.device import host_array
 from .edges import ForestEdges

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..doors.read import edge_list
 from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
 from ..pipeline.catalogue.queries.reachability import reachability
 from ..pipeline.options import check_count
+from ..plugins import wing
 
 
 def mutual_reachability(
@@ -52,7 +52,7 @@ def mutual_reachability(
         If an option is invalid.
     """
     check_count("min_samples", min_samples, 1, optional=False)
-    edges = edge_list(graph, num_vertices, weight)
+    edges: EdgeList = wing("doors").edge_list(graph, num_vertices, weight)
     is_negative = edges.weight < 0
     if is_negative.any():
         first = int(is_negative.argmax())

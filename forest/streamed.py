@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..doors.formats.forest_file import graph_identity
 from ..graphs.edge_table import EdgeTable
+from ..graphs.saved_forest import graph_identity
 from ..graphs.source import EdgeSource
 from ..graphs.vertex_names import name_columns
 from ..runtime.device import host_array

@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..doors.formats.forest_file import FOREST_COLUMNS, column_problem, graph_identity, read_forest
-from ..doors.read import open_graph
 from ..errors import GraphError, VerificationError, memory_errors
+from ..graphs.saved_forest import FOREST_COLUMNS, column_problem, graph_identity
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count, check_flag
+from ..plugins import wing
 from ..primitives import array_module
 from ..progress import Listener, report_progress, set_listener
 from ..runtime.device import host_array
@@ -124,7 +124,7 @@ def verify(
         check_flag("maximum", maximum)
     check_count("block_edges", block_edges, 1, optional=False)
     with set_listener(progress):
-        opened = open_graph(graph, num_vertices, weight, ends=ends, is_streamed=True)
+        opened = wing("doors").open_graph(graph, num_vertices, weight, ends=ends, is_streamed=True)
         source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened.to_host())
         if source.is_read_once:
             message = "verification reads the graph several times; pass one that can be read again"
@@ -176,7 +176,7 @@ def _forest_columns(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the forest's columns, including "edge_id", and the metadata of a file or Forest."""
     if isinstance(forest, str | os.PathLike):
-        columns, metadata = read_forest(Path(forest), weight_dtype, name_type)
+        columns, metadata = wing("doors").read_forest(Path(forest), weight_dtype, name_type)
         return columns, metadata or {}
     if isinstance(forest, Forest):
         forest = forest.to_host()

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..doors.places.url import places_of
-from ..doors.read import edge_list
 from ..errors import MstflowError
+from ..plugins import wing
 from .edge_list import EdgeList, unchecked
 
 #: The largest number of edges, and of vertices, of a small graph.
@@ -48,10 +47,11 @@ def small_graph(graph: Any, weight: str | None) -> EdgeList | None:
     Files, streams, graphs on a GPU, large graphs and invalid graphs may not.
     """
     is_stream = hasattr(graph, "__arrow_c_stream__") and not hasattr(graph, "__len__")
-    if places_of(graph) or is_stream:  # a stream can be read only once
+    doors = wing("doors")
+    if doors.places_of(graph) or is_stream:  # a stream can be read only once
         return None
     try:
-        edges = edge_list(graph, None, weight)
+        edges: EdgeList = doors.edge_list(graph, None, weight)
     except (MstflowError, MemoryError):
         return None  # the run on this graph alone raises it again
     is_small = max(edges.num_edges, edges.num_vertices) <= SMALL and not edges.is_on_device

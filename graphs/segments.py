@@ -1,14 +1,14 @@
 """Segments of a source: consecutive edges of one input, read block by block.
 
 There is a class for each kind of input: columns in memory (`ArraySegment`), an iterable of chunks
-(`Chunks`), a chunk that Dask computes (`Delayed`), and a file that is read from its beginning
-(`File`). Classes for files with direct access are in `formats`.
+(`Chunks`) and a chunk that Dask computes (`Delayed`). The doors add classes for files.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -19,12 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..doors.file_checks import FileState, check_state, digest, file_fingerprint, unchanged
-from ..doors.libraries.dask import compute_chunk
-from ..doors.places.url import Place
 from ..errors import GraphError
 from ..runtime.device import host_array, refuse_device
-from ..runtime.identity import identify
+from ..runtime.identity import digest
 from .edge_list import Columns, are_ones, checked_column
 
 #: The number of edges of a block, and the function that reads it.
@@ -67,6 +64,11 @@ class Segment(ABC):
     def origin(self) -> tuple[str, int]:
         """The file of the edges, and the row of the first edge; ("", 0) without a file."""
         return "", 0
+
+    @property
+    def format_name(self) -> str:
+        """The format of a file that is read from its beginning; otherwise empty."""
+        return ""
 
     @property
     def checksums(self) -> tuple[tuple[int, int], ...]:
@@ -327,6 +329,18 @@ def _compare_and_read(compare: Callable[[], None], read: Callable[[], Columns]) 
     return read()
 
 
+def compute_chunk(chunk: Any) -> Any:
+    """Compute a chunk, on the cluster that holds its data or else in this thread."""
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(chunk, distributed.Future):
+        return chunk.result()
+    if not hasattr(type(chunk), "__dask_graph__"):
+        return chunk
+    if distributed is not None and (persisted := distributed.futures_of(chunk)):
+        return persisted[0].client.compute(chunk).result()
+    return chunk.compute(scheduler="synchronous")
+
+
 class Delayed(Chunks):
     """A chunk that Dask computes: a `dask.delayed` object, a future, or its computed value."""
 
@@ -340,37 +354,6 @@ class Delayed(Chunks):
     def arrays(self) -> Iterator[ArraySegment]:
         """Compute the chunk."""
         yield self.adopt(compute_chunk(self.chunks), self.name(0))
-
-
-@dataclass(frozen=True)
-class File(Sequential):
-    """A file that each scan reads from its beginning."""
-
-    path: Place
-    #: The name of its format.
-    format: str
-    #: Yields the edges in order.
-    read: Callable[[Place], Iterator[ArraySegment]]
-    state: FileState
-    is_in_blocks: bool = False
-    most_edges: int = 0
-    is_weighted: bool = True
-
-    @property
-    def origin(self) -> tuple[str, int]:
-        """The file, and the row of the first edge."""
-        return str(self.path), self.start
-
-    def arrays(self) -> Iterator[ArraySegment]:
-        """Read the file."""
-        with unchanged(self.path, self.state):
-            for block in self.read(self.path):
-                check_state(self.path, self.state)  # check here, because a scan may end early
-                yield block
-
-    def identity(self) -> str:
-        """Return the fingerprint of the file, with the identity of its reader and its options."""
-        return f"{file_fingerprint(self.path)} {self.format} {identify(self.read)}"
 
 
 def rows_of(read: Callable[[], Columns], low: int, high: int) -> Columns:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..doors.file_checks import digest
 from ..errors import FileFormatError, GraphError, GraphWarning, OutOfMemoryError
 from ..progress import report_progress
 from ..runtime.device import host_array, is_on_device
 from ..runtime.host import available_bytes, show_bytes
+from ..runtime.identity import digest
 from ..runtime.memory import empty
 from ..runtime.sizes import sizes
 from ..runtime.team import in_shares

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GraphError, OptionError
-from .pyarrow import compute, kinds, pa, parquet
+from .libraries import compute, kinds, pa, parquet
 
 
 class VertexNames:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..doors.read import open_graph
 from ..errors import MemoryBoundError, OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
+from ..plugins import wing
 from ..primitives import array_module, gpu_pays, resolve_backend
 from ..progress import set_listener
 from ..runtime.team import sharing
@@ -60,7 +60,7 @@ def run(alternatives: Alternatives, graph: Any, options: Options) -> Run:
 
 
 def _open(graph: Any, options: Options, scheduler: Scheduler) -> EdgeList | EdgeSource:
-    return open_graph(
+    opened: EdgeList | EdgeSource = wing("doors").open_graph(
         graph,
         options.num_vertices,
         options.weight,
@@ -75,6 +75,7 @@ def _open(graph: Any, options: Options, scheduler: Scheduler) -> EdgeList | Edge
         is_inline=scheduler.eager,
         workers=scheduler if scheduler.is_remote else None,
     )
+    return opened
 
 
 def _run_on_edges(

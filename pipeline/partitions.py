@@ -8,17 +8,16 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..doors.file_checks import FileState, digest, with_sample
-from ..doors.formats.npy import npy_source
-from ..doors.write import write_graph
 from ..errors import GraphError, OptionError
 from ..graphs.segments import ArraySegment, Delayed
 from ..graphs.source import EdgeSource, SegmentSizes
+from ..plugins import wing
+from ..runtime.identity import digest
 from .schedulers.scheduler import Scheduler, add_place
 
 
@@ -52,32 +51,19 @@ def _for_processes(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
             f"a graph that can be read only once cannot be sent to tasks of {scheduler.name!r}; "
             "choose scheduler 'inline' or 'threads'"
         )
+    doors = wing("doors")
     segments: list[Any] = []
     for segment in source.segments:
         if not isinstance(segment, ArraySegment):
-            segments.append(_for_hosts(segment))
+            segments.append(doors.for_hosts(segment))
         elif scheduler.input_folder is None:
             sent = scheduler.send(tuple(segment.columns))
             segments.append(Delayed(sent, stop=segment.num_edges))
         else:
             path = Path(scheduler.input_folder, f"input-{source.first_id}-{len(segments)}")
-            write_graph(path, EdgeSource((segment,), is_checked=True))
-            segments += npy_source(path).segments
+            doors.write_graph(path, EdgeSource((segment,), is_checked=True))
+            segments += doors.npy_source(path).segments
     return replace(source, segments=tuple(segments))
-
-
-def _for_hosts(value: Any) -> Any:
-    """Return a segment with absolute paths, and with states of files that other hosts can check."""
-    if isinstance(value, Path):
-        return value.absolute()
-    if type(value) is tuple:
-        return tuple(map(_for_hosts, value))
-    if not is_dataclass(value) or isinstance(value, Delayed | type):
-        return value
-    parts = {each.name: _for_hosts(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(parts.get("state"), FileState):
-        parts["state"] = with_sample(parts["path"], parts["state"])
-    return replace(value, **parts)
 
 
 def num_chunks(source: EdgeSource) -> int:

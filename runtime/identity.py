@@ -35,7 +35,15 @@ def identify(value: Any) -> str:
     caller's modules that it uses. A value with an object whose state cannot be read, such as an
     open file, is an error.
     """
-    return _digest(repr(_Description().of(value)).encode())
+    return digest(repr(_Description().of(value)).encode())
+
+
+def digest(*data: Any) -> str:
+    """Return the BLAKE2b digest of bytes-like values."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in data:
+        hasher.update(part)
+    return hasher.hexdigest()
 
 
 class _Description:
@@ -72,7 +80,7 @@ class _Description:
         if isinstance(value, type):
             return "class", value.__qualname__, self.of(value.__bases__), self.of(_members(value))
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-            return "array", value.dtype.str, value.shape, _digest(np.ascontiguousarray(value).data)
+            return "array", value.dtype.str, value.shape, digest(np.ascontiguousarray(value).data)
         if isinstance(value, property):
             return "property", self.of(value.fget)
         for inner in _WRAPPED_ATTRIBUTES:
@@ -172,11 +180,7 @@ def _caller_modules(module: ModuleType) -> list[ModuleType]:
 
 def _source(module: ModuleType) -> str:
     try:
-        return _digest(inspect.getsource(module).encode())
+        return digest(inspect.getsource(module).encode())
     except (OSError, TypeError):
         path = getattr(module, "__file__", None)
-        return _digest(Path(path).read_bytes() if path else b"")
-
-
-def _digest(data: Any) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+        return digest(Path(path).read_bytes() if path else b"")

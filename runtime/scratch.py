@@ -32,6 +32,8 @@ except ModuleNotFoundError:  # Windows
 LOCK = "mstflow.lock"
 #: Its name in a scratch folder.
 _LOCK = "lock"
+#: The folder of a checkpoint with the numbered pairs of names.
+NUMBERED_FOLDER = "pairs"
 #: Error numbers of a lock that another run holds.
 _HELD = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
 #: Error numbers of a file system without locks.

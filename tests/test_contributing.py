@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import mstflow
+from mstflow.doors.formats import FORMATS
 from mstflow.plugins import registered
 from mstflow.primitives import known_backends
 
@@ -106,7 +107,7 @@ def test_backends_in_the_documentation():
     assert [name for name, *_ in table("docs/how-to/backend.md", "backend")] == BACKENDS
 
 
-@pytest.mark.parametrize("kind", mstflow.doors.formats.FORMATS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
 def test_format_in_the_documentation(kind):
     page = read("docs/formats.md")
     assert re.search(rf"\b{kind.name}\b", page, re.IGNORECASE)

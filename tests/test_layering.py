@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "runtime": set(),
     "primitives": {"runtime"},
-    "graphs": {"doors", "runtime"},
+    "graphs": {"runtime"},
     "doors": {"graphs", "runtime"},
     "stages": {"primitives"},
-    "pipeline": {"stages", "primitives", "doors", "graphs", "runtime"},
-    "forest": {"pipeline", "stages", "primitives", "doors", "graphs", "runtime"},
-    "interop": {"forest", "pipeline", "primitives", "doors", "graphs", "runtime"},
-    "commands": {"forest", "pipeline", "primitives", "doors", "graphs", "runtime"},
+    "pipeline": {"stages", "primitives", "graphs", "runtime"},
+    "forest": {"pipeline", "stages", "primitives", "graphs", "runtime"},
+    "interop": {"doors", "forest", "pipeline", "primitives", "graphs", "runtime"},
+    "commands": {"doors", "forest", "pipeline", "primitives", "graphs", "runtime"},
 }
 HEAVY = [
     "cupy",

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from os import PathLike, fspath, sep
 from pathlib import Path
 
-from ...errors import FileFormatError, OptionError
+from ...errors import FileFormatError, OptionError, file_errors
 from ...graphs.edge_table import EdgeTable
 from ...plugins import Plugin, registered
 from ...progress import set_listener
-from ..file_checks import file_errors
 from ..places.folders import Part, expanded, suffix_of
 from ..places.url import Place
 from . import arrow, bin, geojson, image, npy, npz, parquet  # noqa: A004

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
 from ...graphs.edge_list import EdgeList
-from ...graphs.pyarrow import pa
+from ...graphs.libraries import pa
 from ..column_names import Choose
 from ..file_checks import check_decompressed
 from ..libraries.arrow_tables import arrow_errors, arrow_graph, with_keys

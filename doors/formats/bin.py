@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..file_checks import file_errors
+from ...errors import file_errors
 from ..places.url import Place
 from .file_format import Format
 from .text.blocks import Blocks, Header

@@ -12,12 +12,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...errors import GraphError, OptionError
+from ...errors import GraphError, OptionError, file_errors
 from ...graphs.edge_list import EdgeList, check_weight, chosen_weight
 from ...graphs.edge_table import EdgeTable
 from ...graphs.source import EdgeSource
 from ..column_names import Chooser, Weight
-from ..file_checks import FileState, file_errors, unchanged
+from ..file_checks import FileState, unchanged
 from ..places.folders import Part
 from ..places.url import Place
 from .text.blocks import join_blocks, stream_blocks

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import FileFormatError, OptionError
+from ...errors import FileFormatError, OptionError, file_errors
 from ...graphs.edge_list import EdgeList
-from ..file_checks import file_errors, max_expanded_size, without_warnings
+from ..file_checks import max_expanded_size, without_warnings
 from ..places.url import Place
 from .file_format import Format
 

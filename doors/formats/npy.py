@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import FileFormatError, GraphError
+from ...errors import FileFormatError, GraphError, file_errors
 from ...graphs.edge_list import LARGEST_ID, Columns, EdgeList, NamedColumns, ones, unchecked
 from ...graphs.edge_table import EdgeTable
 from ...graphs.segments import Range, Read
 from ...graphs.source import EdgeSource
 from ...runtime.memory import empty
 from ...runtime.team import in_shares
-from ..file_checks import FileState, check_state, file_errors, file_fingerprint, without_warnings
+from ..file_checks import FileState, check_state, file_fingerprint, without_warnings
 from ..places.url import Place
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, file_errors
 from ...graphs.edge_list import EdgeList
 from ...graphs.edge_table import EdgeTable
-from ..file_checks import check_decompressed, file_errors, without_warnings
+from ..file_checks import check_decompressed, without_warnings
 from ..places.url import Place
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 from .npy import ARRAY_ERRORS, array_name, graph_of, read_header, write_columns

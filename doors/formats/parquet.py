@@ -15,7 +15,7 @@ import numpy as np
 
 from ...graphs.edge_list import Columns, EdgeList
 from ...graphs.edge_table import EdgeTable
-from ...graphs.pyarrow import pa, parquet
+from ...graphs.libraries import pa, parquet
 from ...graphs.segments import Range, Read, rows_of
 from ...graphs.source import EdgeSource
 from ..column_names import Choose, ColumnNames, Weight, choose_columns

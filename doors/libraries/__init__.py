@@ -26,13 +26,3 @@ def check_no_weights(weight: Any, attributes: Iterable[tuple[Any, Any]]) -> None
         f"no edge has the attribute {weight!r}; attributes found: {known} (name it with weight=; "
         "to weigh each edge 1, pass weight=None)"
     )
-
-
-def class_names(value: Any) -> list[str]:
-    """Return `library.Class` for the class of an object and each of its bases."""
-    return [f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(value).__mro__]
-
-
-def is_instance(value: Any, *names: str) -> bool:
-    """Return whether the class of an object, or a base of it, has one of the names."""
-    return not set(names).isdisjoint(class_names(value))

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import FileFormatError, GraphError
+from ...errors import FileFormatError, GraphError, file_errors
 from ...graphs.edge_list import EdgeList
-from ...graphs.pyarrow import compute, kinds, pa
+from ...graphs.libraries import compute, kinds, pa
 from ..column_names import Weight, choose_columns
-from ..file_checks import file_errors
 from ..places.folders import Keys
 from ..places.url import Place
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import GraphError
-from . import is_instance
+from ...graphs.libraries import is_instance
 
 #: How to pass a two-dimensional array of floats, for messages.
 COLUMNS_OF_A_MATRIX = "(a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2])"
@@ -38,18 +37,6 @@ def dask_chunks(graph: Any) -> list[tuple[Any, str]]:
         return [chunk for item in items for chunk in dask_chunks(item)]
     delayed = [graph] if _is_delayed(graph) else graph.to_delayed()
     return [(chunk, str(chunk.key)) for chunk in delayed]
-
-
-def compute_chunk(chunk: Any) -> Any:
-    """Compute a chunk, on the cluster that holds its data or else in this thread."""
-    distributed = sys.modules.get("distributed")
-    if distributed is not None and isinstance(chunk, distributed.Future):
-        return chunk.result()
-    if not hasattr(type(chunk), "__dask_graph__"):
-        return chunk
-    if distributed is not None and (persisted := distributed.futures_of(chunk)):
-        return persisted[0].client.compute(chunk).result()
-    return chunk.compute(scheduler="synchronous")
 
 
 def _is_delayed(value: Any) -> bool:

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import GraphError, MstflowError
-from ...graphs.pyarrow import pa
+from ...graphs.libraries import class_names, is_instance, pa
 from ..column_names import Choose, ColumnNames
-from . import class_names, is_instance
 
 #: Rows of a block of a streamed table.
 _ROWS = 2**20

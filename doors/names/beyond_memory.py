@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GraphError, MemoryBoundError, OptionError
-from ...graphs.pyarrow import pa, parquet
+from ...graphs.libraries import pa, parquet
 from ...graphs.source import EdgeSource, check_dtype
 from ...graphs.vertex_names import StoredNames
 from ...progress import report_progress

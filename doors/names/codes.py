@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import GraphError
 from ...graphs.edge_list import join_weights
-from ...graphs.pyarrow import kinds, pa
+from ...graphs.libraries import kinds, pa
 from ...runtime.team import kernel_threads
 from ..libraries.arrow_tables import arrow_values
 from .pairs import common_type

@@ -15,6 +15,7 @@ from ...graphs.edge_list import EdgeList
 from ...graphs.source import EdgeSource
 from ...graphs.vertex_names import VertexNames
 from ...progress import report_progress
+from ...runtime.scratch import NUMBERED_FOLDER
 from ..column_names import Column, columns_in
 from ..file_checks import file_fingerprint
 from ..formats import parts_of
@@ -24,9 +25,6 @@ from .beyond_memory import Spill, count_pairs_done, load_numbered, number_beyond
 from .codes import number_names
 from .on_workers import number_on_workers
 from .pairs import named_pairs
-
-#: Folder of a checkpoint with the numbered pairs.
-FOLDER = "pairs"
 
 
 def number_graph(
@@ -56,7 +54,7 @@ def number_graph(
     folder = identity = None
     files = places_of(graph)
     if checkpoint is not None and files:
-        folder = Path(checkpoint) / FOLDER
+        folder = Path(checkpoint) / NUMBERED_FOLDER
         parts = [part for part, _ in parts_of(files, format)]
         identity = [
             [list(columns_in(end)) for end in ends or ()],

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GraphError
-from ...graphs.pyarrow import kinds, pa
+from ...graphs.libraries import kinds, pa
 from ...graphs.segments import Delayed
 from ...graphs.source import EdgeSource
 from ...graphs.vertex_names import VertexNames

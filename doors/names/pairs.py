@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import GraphError, OptionError
-from ...graphs.pyarrow import kinds, pa
+from ...graphs.libraries import kinds, pa
+from ...graphs.segments import compute_chunk
 from ...progress import report_progress
 from ..column_names import Chooser, Column, ColumnNames, columns_in
 from ..formats import parts_of
 from ..libraries.arrow_tables import arrow_dtype, check_no_nulls, plain_column
-from ..libraries.dask import compute_chunk, dask_chunks, is_dask
+from ..libraries.dask import dask_chunks, is_dask
 from ..libraries.tables import is_table, tables
 from ..places.url import places_of
 

@@ -11,8 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ...errors import FileFormatError
-from ..file_checks import file_errors
+from ...errors import FileFormatError, file_errors
 from .url import Place, Url, place_of
 
 #: Columns that folders called ``name=value`` state, with their values; a missing value is None.

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ...doors.file_checks import digest
 from ...errors import GraphError, OptionError
-from ...runtime.identity import identify
+from ...runtime.identity import digest, identify
 from ..edge_list import Columns
 from ..segments import Range, Read, rows_of
 from ..source import EdgeSource, check_dtype

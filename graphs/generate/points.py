@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...doors.file_checks import digest
 from ...errors import GraphError, OptionError
 from ...runtime.distances import METRICS, SQUARES, distance_block, distances
-from ...runtime.identity import identify
+from ...runtime.identity import digest, identify
 from ...runtime.team import in_shares
 from ..edge_list import Columns
 from ..segments import Range, Read

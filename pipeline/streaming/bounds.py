@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ...errors import MemoryBoundError
-from ...graphs.segments import File
 from ...graphs.source import EdgeSource
 from ...runtime.sizes import sizes
 from ..schedulers.scheduler import Workers
@@ -329,7 +328,7 @@ def check_reading(source: EdgeSource, memory: int) -> None:
         block = _BLOCK_EDGE * min(sizes().block_edges, segment.edges_at_once)
         needed = _NUMPY.loaded + block + _SEGMENT_EDGE * segment.edges_at_once
         if segment.edges_at_once and memory < needed:
-            by = f" by format {segment.format!r}" if isinstance(segment, File) else ""
+            by = f" by format {segment.format_name!r}" if segment.format_name else ""
             purpose = f"to read {segment.origin[0]}, which cannot be read in small blocks{by}"
             purpose += " (a folder of .npy columns can), and maybe more to solve it"
             raise MemoryBoundError.of(memory, needed, purpose)

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...doors.file_checks import file_errors
-from ...errors import FileFormatError, OptionError
+from ...errors import FileFormatError, OptionError, file_errors
 from ...graphs.generate.counter_random import permute
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes

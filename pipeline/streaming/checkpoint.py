@@ -23,11 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...doors.file_checks import digest
-from ...doors.names.number import FOLDER
 from ...errors import CheckpointWarning, OptionError
-from ...runtime.identity import identify
-from ...runtime.scratch import LOCK, HeldError, locked_folder, try_lock
+from ...runtime.identity import digest, identify
+from ...runtime.scratch import LOCK, NUMBERED_FOLDER, HeldError, locked_folder, try_lock
 from ..dataflow import Dataflow
 
 _PACKAGE = __name__.partition(".")[0]
@@ -141,7 +139,7 @@ def _stored_identity(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
     try:
         path.mkdir(exist_ok=True)
         draft = path / f"{_IDENTITY}.draft"
-        if {other.name for other in path.iterdir()} <= {draft.name, FOLDER, LOCK}:
+        if {other.name for other in path.iterdir()} <= {draft.name, NUMBERED_FOLDER, LOCK}:
             draft.write_text(json.dumps(identity))
             draft.replace(path / _IDENTITY)
         stored = dict(json.loads((path / _IDENTITY).read_text()))

@@ -7,10 +7,11 @@ import pytest
 
 import mstflow
 from mstflow import EdgeList, minimum_spanning_forest, verify
-from mstflow.doors.formats.forest_file import graph_identity, read_forest
+from mstflow.doors.formats.forest_file import read_forest
 from mstflow.doors.read import open_graph
 from mstflow.doors.write import write_columns
 from mstflow.errors import FileFormatError, VerificationError
+from mstflow.graphs.saved_forest import graph_identity
 from mstflow.graphs.source import EdgeSource
 
 EDGES = 5000  # more than a digest looks at

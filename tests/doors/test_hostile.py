@@ -22,6 +22,7 @@ from command_errors import error_of
 from graph_files import COMPRESS, png_header, zipped
 from mstflow.doors.files import open_files
 from mstflow.doors.read import read
+from mstflow.doors.write import write_columns
 from mstflow.errors import FileFormatError, MemoryBoundError, OutOfMemoryError
 from mstflow.graphs.source import EdgeSource
 from processes import run_python
@@ -289,7 +290,7 @@ def with_a_large_id(folder):
     graph = {"u": u, "v": v, "weight": w}
     (folder / "a.txt").write_text(f"0 1 1\n1 2 1\n2 {LARGE} 1\n0 1 1\n")
     for name in ("a.csv", "a.npz", "a.parquet", "folder"):
-        mstflow.doors.write.write_columns(folder / name, graph, num_vertices=LARGE + 1)
+        write_columns(folder / name, graph, num_vertices=LARGE + 1)
     (folder / "folder/n.txt").unlink()
     feather.write_feather(pa.table(graph), folder / "a.feather")
     return sorted(folder.iterdir())
@@ -338,7 +339,7 @@ def test_a_stated_number_of_vertices_that_memory_cannot_hold(tmp_path, name, str
     for path, count in ((first, 50), (second, 10**15), (third, None)):
         path.parent.mkdir()
         graph = {"u": U, "v": V, "weight": W}
-        mstflow.doors.write.write_columns(path, graph, num_vertices=count)
+        write_columns(path, graph, num_vertices=count)
     what = "not enough memory for 1,000,000,000,000,000 vert"
     for paths in (second, [first, second], [second, third, first]):
         with pytest.raises(OutOfMemoryError, match=f"^{re.escape(str(second))}: {what}"):
@@ -371,8 +372,8 @@ def written(folder):
     """Write a graph in each format that is read, and return the files."""
     graph = {"u": U, "v": V, "weight": W}
     for name in ("a.gr", "a.mtx", "a.npz", "a.csv", "a.parquet"):
-        mstflow.doors.write.write_columns(folder / name, graph, num_vertices=40)
-    mstflow.doors.write.write_columns(folder / "folder", graph, num_vertices=40)
+        write_columns(folder / name, graph, num_vertices=40)
+    write_columns(folder / "folder", graph, num_vertices=40)
     (folder / "a.txt").write_text("".join(f"{u} {v} {w}\n" for u, v, w in zip(U, V, W)))  # noqa: B905
     neighbours = [np.append(V[vertex == U], U[vertex == V]) + 1 for vertex in range(40)]
     lines = [" ".join(map(str, each)) for each in neighbours]

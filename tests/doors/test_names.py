@@ -85,7 +85,7 @@ def test_numbers_are_in_the_order_of_first_appearance(pairs, size):
         [pa.array(ends, pa.uint64() if is_large else None) for ends in (u, v)], ["u", "v"]
     )
     parts = [table.slice(start, size) for start in range(0, len(u), size)]
-    graph = mstflow.doors.names.number.number_graph(parts, ("u", "v"), "weight")
+    graph = number_graph(parts, ("u", "v"), "weight")
     names, *ends = numbered(u, v)
     assert list(graph.names) == names
     assert [graph.u.tolist(), graph.v.tolist()] == ends

@@ -9,6 +9,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow import EdgeList, backends, minimum_spanning_forest
 from mstflow.errors import GraphError
+from mstflow.graphs.source import EdgeSource
 
 
 def columns(graph, start, stop):
@@ -71,7 +72,7 @@ def test_graphs_that_cannot_be_extended():
 
 
 def test_weights_that_the_graph_ignores():
-    source = mstflow.graphs.source.EdgeSource.of(EdgeList([0, 1], [1, 2], [5.0, 6.0]))
+    source = EdgeSource.of(EdgeList([0, 1], [1, 2], [5.0, 6.0]))
     forest = minimum_spanning_forest(source, weight=None)
     batch = [0, 2], [2, 3], [1, 7]
     assert forest.add(batch, weight=None).weight.tolist() == [1, 1, 1]

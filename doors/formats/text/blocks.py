@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import FileFormatError, GraphError
+from ....errors import FileFormatError, GraphError, file_errors
 from ....graphs.edge_list import Columns, EdgeList, join_weights
-from ....graphs.segments import ArraySegment, File
+from ....graphs.segments import ArraySegment
 from ....graphs.source import EdgeSource
 from ....progress import set_listener
-from ...file_checks import FileState, file_errors, unchanged
+from ...file_checks import FileState, unchanged
+from ...file_segment import File
 from ...places.url import Place
 from .text_file import check_edges, fail
 

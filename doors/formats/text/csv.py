@@ -13,7 +13,7 @@ import numpy as np
 
 from ....errors import FileFormatError, OptionError
 from ....graphs.edge_table import EdgeTable
-from ....graphs.pyarrow import arrow_csv, compute, pa
+from ....graphs.libraries import arrow_csv, compute, pa
 from ....graphs.vertex_names import name_columns
 from ...column_names import Choose, Chooser, ColumnNames, Weight, choose_columns, columns_in
 from ...libraries.arrow_tables import arrow_errors, arrow_values, with_keys

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....errors import FileFormatError
 from ....graphs.edge_list import Columns
-from ....graphs.pyarrow import pa
+from ....graphs.libraries import pa
 from ...libraries.arrow_tables import plain_values
 from ..file_format import Format
 from .blocks import Blocks, Header

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graphs.edge_list import LARGEST_ID, Columns
-from ....graphs.pyarrow import arrow_csv, compute, pa
+from ....graphs.libraries import arrow_csv, compute, pa
 from ...libraries.arrow_tables import plain_values
 from .text_file import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
 from .tidy import with_single_spaces

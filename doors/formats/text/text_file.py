@@ -17,10 +17,10 @@ from typing import IO, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import FileFormatError, OptionError
-from ....graphs.pyarrow import arrow_csv, pa
+from ....errors import FileFormatError, OptionError, file_errors
+from ....graphs.libraries import arrow_csv, pa
 from ....progress import report_progress
-from ...file_checks import file_errors, max_expanded_size
+from ...file_checks import max_expanded_size
 from ...places.url import Place
 
 #: An integer of at most 18 digits, which fits in 64 bits.

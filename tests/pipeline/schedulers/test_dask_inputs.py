@@ -12,6 +12,7 @@ from dask import dataframe
 
 import mstflow
 from graph_files import save_columns
+from mstflow.doors.files import open_files
 from mstflow.errors import FileFormatError, GraphError
 from strategy_names import ANY_ALGORITHM
 
@@ -126,7 +127,7 @@ def test_relative_paths_are_found_by_workers_elsewhere(tmp_path, cluster, monkey
     monkeypatch.chdir(tmp_path)
     forest = mstflow.minimum_spanning_forest("graph", scheduler=cluster, partitions=3)
     assert np.array_equal(forest.edge_ids, EXPECTED)
-    opened = mstflow.doors.files.open_files(["graph"])
+    opened = open_files(["graph"])
     (folder / "v.npy").unlink()
     message = "graph/v.npy: No such file"
     with pytest.raises(FileFormatError, match=message):
