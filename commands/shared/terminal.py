@@ -158,8 +158,13 @@ def rss_bytes() -> int:
 def peak_rss_bytes() -> int:
     """Return the peak resident memory of this process and its children, whichever is larger."""
     unit = 1 if sys.platform == "darwin" else 1024
-    ours, theirs = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    return unit * max(resource.getrusage(who).ru_maxrss for who in (ours, theirs))
+    theirs = unit * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    try:  # on Linux, ru_maxrss is at least the memory of the process that started this one
+        with open("/proc/self/status") as file:
+            ours = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        ours = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return max(ours, theirs)
 
 
 @contextlib.contextmanager

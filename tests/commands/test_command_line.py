@@ -270,6 +270,14 @@ def test_as_a_process(graph, tmp_path):
     assert failed.stderr == "error: nothing.gr: No such file or directory\n"
 
 
+def test_peak_memory_is_not_that_of_the_process_that_starts_the_command(graph):
+    size = 5 * 10**8
+    program = "import subprocess, sys; held = b'1' * int(sys.argv[1]); subprocess.run(sys.argv[2:])"
+    command = [sys.executable, "-m", "mstflow", "solve", graph, "--json"]
+    done = run_python("-c", program, size, *command)
+    assert json.loads(done.stdout)["peak_rss_bytes"] < size, done.stderr
+
+
 def test_plan(capsys, tmp_path):
     sizes = ["--vertices", "1e9", "--edges", "1e12"]
 
