@@ -24,7 +24,8 @@ from ..runtime.device import refuse_device
 from .column_names import ColumnNames, Weight, choose_columns
 from .libraries import check_no_weights
 from .libraries.arrow_tables import arrow_graph
-from .libraries.dask import COLUMNS_OF_A_MATRIX, dask_chunks, is_dask
+from .libraries.dask import dask_chunks, is_dask
+from .libraries.hints import check_no_records, hint_for
 from .libraries.networkx import from_networkx
 from .libraries.tables import Rows, is_read_once, is_table, tables
 from .places.url import places_of
@@ -51,6 +52,7 @@ def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
             f"weight may be a function only for a networkx graph, not for a "
             f"{type(graph).__name__}; compute the weights and pass them as a column"
         )
+    check_no_records(graph)
     for adopter in ADOPTERS:
         if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
             return adopter.opens(graph, weight)
@@ -68,20 +70,7 @@ def _unknown_graph(graph: Any) -> GraphError:
         "list of paths, a scipy sparse matrix, a networkx or igraph graph, or a table of pandas, "
         f"Dask or any library that supports Arrow; found {type(graph).__name__}"
     )
-    if getattr(graph, "ndim", 0) == 2:
-        message += (
-            f" of shape {graph.shape}. If its columns are u, v and weight, pass "
-            f"{COLUMNS_OF_A_MATRIX}. To cluster points, use mstflow.cluster; pass a matrix of "
-            "weights as scipy.sparse.coo_array(matrix)"
-        )
-    elif hasattr(graph, "read"):
-        message += ", an open file; pass its path or URL"
-    elif is_instance(graph, "dask.Bag"):
-        message += (
-            ", a bag; if its items are edges, pass bag.map_partitions(lambda edges: "
-            "tuple(zip(*edges))).to_delayed()"
-        )
-    return GraphError(message)
+    return GraphError(message + hint_for(graph))
 
 
 # Graphs in memory.
@@ -134,7 +123,10 @@ def _check_list(items: list[Any]) -> None:
 def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
     """Return an edge for each stored entry, including zeros; duplicates are not summed."""
     if matrix.format not in ("coo", "csr", "csc"):
-        message = f"expected a COO, CSR or CSC matrix, found {matrix.format}; pass its .tocsr()"
+        hint = "pass matrix.tocsr()"
+        if matrix.format == "bsr":  # whose blocks contain zeros that are not entries
+            hint = "set a = matrix.tocsr(), call a.eliminate_zeros() and pass a"
+        message = f"expected a COO, CSR or CSC matrix, found {matrix.format}; {hint}"
         raise GraphError(message)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"expected a square matrix, found shape {matrix.shape}")

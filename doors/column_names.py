@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import GraphError, OptionError
 
 #: Names for the columns of the two ends, in order of preference.
 END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 
-#: A column: its name, or its position from 0.
+#: A column: its name, or its position from 0. In a table that has integers as names, an integer is
+#: a name.
 Column = str | int
 #: The column of the weights, or None; or a tuple of the columns of both ends and the weights.
 Weight = Column | None | tuple[Column | None, ...]
@@ -28,9 +31,14 @@ class ColumnNames(NamedTuple):
     weight: Any
 
     @property
-    def present(self) -> list[str]:
+    def present(self) -> list[Any]:
         """The names of all columns, each once."""
         return list(dict.fromkeys(columns_in(tuple(self))))
+
+    @property
+    def as_strings(self) -> ColumnNames:
+        """The same names as strings; tables of pandas may have other names."""
+        return ColumnNames(*map(_as_strings, self))
 
 
 #: Finds the columns of a graph among the names of all columns of a table.
@@ -106,6 +114,8 @@ def choose_columns(
             hint = "text without a header has positions from 0"
         raise GraphError(f"expected one column each for {wanted}; found {found} ({hint})")
     u, v = chosen
+    if ends is None and column in chosen:
+        raise OptionError(f"column {column!r} has an end of each edge, not the weights")
     if column is None or column in names:
         return ColumnNames(u, v, column)
     if column == "weight" and not set(names) - {*columns_in(chosen), "edge_id"}:
@@ -126,11 +136,18 @@ def columns_in(column: Any) -> Iterable[Any]:
         yield column
 
 
+def _as_strings(column: Any) -> Any:
+    """Return columns with strings as names."""
+    if isinstance(column, tuple | list):
+        return tuple(map(_as_strings, column))
+    return None if column is None else str(column)
+
+
 def _named(column: Any, names: Sequence[str]) -> Any:
     """Return columns with names in place of positions."""
     if isinstance(column, tuple | list):
         return tuple(_named(part, names) for part in column)
-    if not isinstance(column, int):
+    if not isinstance(column, int) or any(isinstance(name, int | np.integer) for name in names):
         return column
     if not 0 <= column < len(names):
         raise GraphError(f"no column at position {column}: there are {len(names)}, counted from 0")

@@ -19,7 +19,7 @@ from .adopters import adopt, stream_table
 from .column_names import Column, wanted_columns
 from .files import load_files, open_files
 from .formats import parts_of
-from .libraries.tables import is_lazy, is_table
+from .libraries.tables import is_lazy, is_table, series_as_table
 from .names.number import number_graph
 from .places.url import AnyPlace, places_of
 
@@ -108,6 +108,7 @@ def open_graph(
     streamed. A lazy table, such as a query, is streamed if memory is bounded and all tasks run in
     the calling thread: most lazy tables can be neither sent to a process nor shared by threads.
     """
+    graph = series_as_table(graph)
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
     if not isinstance(weight, str | int | None) or isinstance(weight, bool):
@@ -161,7 +162,7 @@ def edge_list(
         loaded = open_graph(graph, num_vertices, weight)
         assert isinstance(loaded, EdgeList)
         return loaded
-    loaded = adopt(graph, weight, may_stream=False)
+    loaded = adopt(series_as_table(graph), weight, may_stream=False)
     assert isinstance(loaded, EdgeList)
     return loaded if num_vertices is None else loaded.on(num_vertices)
 

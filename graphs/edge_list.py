@@ -146,10 +146,11 @@ def check_columns(
 
     Return arrays, the number of vertices, and whether it is known that no sign bit is set.
     """
-    u, v = _checked_ids("u", u), _checked_ids("v", v)
+    u, v = _checked_ids("u", u, first_id), _checked_ids("v", v, first_id)
     weight = checked_column("weight", ones(u) if weight is None else weight)
     if weight.dtype.kind not in "biuf" or weight.dtype.itemsize > 8:
-        raise GraphError(f"weight must be bool, integer or float16/32/64, not {weight.dtype}")
+        message = f"weight must be bool, integer or float16/32/64, not {weight.dtype}"
+        raise GraphError(f"{message}; convert it to float64, or to int64 if all are whole")
     if not type(u) is type(v) is type(weight):
         devices = [("GPU" if is_on_device(column) else "host") for column in (u, v, weight)]
         message = "all columns must be on one device; u is on the {}, v on the {}, weight on the {}"
@@ -256,15 +257,29 @@ def checked_column(name: str, values: Any) -> NDArray[Any]:
     array = device_array(values) if is_on_device(values) else _host_array(name, values)
     if array.ndim != 1:
         raise GraphError(f"{name} must be one-dimensional, not of shape {array.shape}")
-    if array.dtype.kind == "f" and isinstance(values, list | tuple):
+    is_list = isinstance(values, list | tuple)
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and is_list):
         # NumPy converts lists of large integers, or of integers and floats, to float64.
         integers = [isinstance(value, int | np.integer) for value in values]
-        if values and all(integers) and min(map(int, values)) >= 0:
-            return np.array(values, np.uint64)
+        if len(values) and all(integers):
+            return _integers(name, list(map(int, values)))
+        if array.dtype.kind == "O":
+            return array
         for edge, (value, is_integer) in enumerate(zip(values, integers, strict=True)):
             if is_integer and int(value) != int(float(value)):
                 raise GraphError(f"edge {edge}: {name} is {value}, which is not exact as float64")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _integers(name: str, values: list[int]) -> NDArray[Any]:
+    """Return integers as an array of int64, or else of uint64."""
+    dtype = np.int64 if max(values) < 2**63 else np.uint64
+    for edge, value in enumerate(values):
+        if not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+            raise GraphError(
+                f"edge {edge}: {name} is {value}, which is not exact as {dtype.__name__}"
+            )
+    return np.array(values, dtype)
 
 
 def _host_array(name: str, values: Any) -> NDArray[Any]:
@@ -276,20 +291,36 @@ def _host_array(name: str, values: Any) -> NDArray[Any]:
         raise GraphError(f"{name} is not an array: {error}") from error
 
 
-def _checked_ids(name: str, values: Any) -> NDArray[Any]:
+def _checked_ids(name: str, values: Any, first_edge: int) -> NDArray[Any]:
     """Return vertex ids as an array of integers; accept an empty array of float64."""
     array = checked_column(name, values)
     if array.dtype.kind in "iu":
         return array
     if array.size == 0 and array.dtype == np.float64:  # np.asarray([])
         return array.astype(np.int64)
-    hint = "convert it by astype(int)" if array.dtype.kind in "fb" else "to use names, pass ends="
+    if array.dtype.kind == "f":
+        _check_whole(name, array, first_edge)
+    hint = f"convert it by {name}.astype(int)"
+    if array.dtype.kind not in "fb":
+        hint = "to use names, pass ends= with their columns, such as ends=('u', 'v')"
     raise GraphError(f"{name} must hold integers, not {array.dtype}; {hint}")
+
+
+def _check_whole(name: str, ids: NDArray[Any], first_edge: int) -> None:
+    """Check that vertex ids of a floating dtype are exact integers."""
+    is_whole = (ids == np.floor(ids)) & (abs(ids) < 2**53)
+    if is_whole.all():
+        return
+    edge = int((~is_whole).argmax())
+    problem = f"is {ids[edge]}, which is not an exact integer; vertex ids must be integers"
+    if np.isnan(ids[edge]):
+        problem = "is NaN; drop the edges of which an end is missing"
+    raise GraphError(f"edge {first_edge + edge}: {name} {problem}")
 
 
 def renumbered(name: str, values: Any, first_vertex: int, first_edge: int) -> NDArray[Any]:
     """Subtract the number of the first vertex from ids; messages count edges from `first_edge`."""
-    ids = _checked_ids(name, values)
+    ids = _checked_ids(name, values, first_edge)
     if (is_less := ids < first_vertex).any():
         edge = int(is_less.argmax())
         raise GraphError(
@@ -318,7 +349,10 @@ def _checked_num_vertices(
             )
     if given is None:
         if largest > LARGEST_ID:
-            raise GraphError(f"vertex id {largest} is too large; ids are at most {LARGEST_ID}")
+            raise GraphError(
+                f"vertex id {largest} is too large; ids are at most {LARGEST_ID}; to use names, "
+                "pass ends= with their columns, such as ends=('u', 'v')"
+            )
         return largest + 1
     given = checked_num_vertices(given)
     if largest >= given:

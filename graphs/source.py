@@ -33,8 +33,11 @@ from .vertex_names import VertexNames
 _SAMPLES, _SAMPLE_EDGES = 64, 512
 #: Arrays of indices over the vertices that any algorithm needs at once.
 _VERTEX_ARRAYS = 10
-#: From this number of vertices on, many vertices without edges cause a warning.
-_MANY_VERTICES = 10**7
+#: The same for the leanest algorithm.
+_LEAST_VERTEX_ARRAYS = 3
+#: From this number of vertices on, many vertices without edges cause a warning: if the largest id
+#: determines it, and if a caller or a file states it (about 1 GB).
+_MANY_VERTICES, _MANY_GIVEN_VERTICES = 10**7, 8 * 10**7
 
 _NO_EDGES = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -310,42 +313,53 @@ class EdgeSource:
             first = end
         return np.concatenate(samples)
 
-    def check_vertices(self, negligible: int = 10**9, available: int | None = None) -> None:
+    def check_vertices(
+        self, negligible: int = 10**9, available: int | None = None, *, is_wanted: bool = False
+    ) -> None:
         """Check that memory can hold arrays over the vertices, before any is made.
 
         `available` is the memory in bytes, by default that of the system. If the arrays need fewer
-        bytes than `negligible`, there is no check.
+        bytes than `negligible`, there is no check. If the number of vertices `is_wanted` by the
+        caller, only the arrays of the leanest algorithm must fit.
         """
         count = self.num_vertices or 0
-        needed = count * _VERTEX_ARRAYS * (4 if count <= 2**31 else 8)
+        arrays = _LEAST_VERTEX_ARRAYS if is_wanted else _VERTEX_ARRAYS
+        needed = count * arrays * (4 if count <= 2**31 else 8)
         if needed < negligible:
             return
         available = available_bytes() if available is None else available
         if available is None or needed <= available:
             return
-        largest, edge = self._find_largest_id()
-        cause = f"{self.counted_in}: " if self.counted_in else ""
-        if largest == count - 1:
-            cause = f"{edge}: vertex id {largest}: "
+        cause, remedy = self._cause_of_size()
+        if not is_wanted and "vertex id" in cause:
+            remedy += "; if the graph has that number of vertices, pass num_vertices="
         raise OutOfMemoryError(
             f"{cause}not enough memory for {count:,} vertices and {self.num_edges or 0:,} edges "
-            f"({show_bytes(needed)}; available are {show_bytes(available)}); if vertex ids are "
-            "sparse, renumber them from 0, or take them as names by ends=; if the graph has that "
-            "number of vertices, pass num_vertices="
+            f"({show_bytes(needed)}; available are {show_bytes(available)}); {remedy}"
         )
 
-    def warn_if_sparse(self) -> None:
-        """Warn if most vertices cannot have an edge because ids are sparse, and there are many."""
+    def warn_if_sparse(self, *, is_wanted: bool = False) -> None:
+        """Warn if there are many vertices, and most of them cannot have an edge."""
         count, edges = self.num_vertices or 0, self.num_edges or 0
-        if count < _MANY_VERTICES or count < 4 * edges or self.is_read_once:
+        least = _MANY_GIVEN_VERTICES if is_wanted else _MANY_VERTICES
+        if count < least or count < 4 * edges or self.is_read_once:
             return
-        largest, edge = self._find_largest_id()
-        if largest == count - 1:
+        cause, remedy = self._cause_of_size()
+        if "vertex id" in cause or count >= _MANY_GIVEN_VERTICES:
             message = (
-                f"{edge}: vertex id {largest}: {count:,} vertices for {edges:,} edges, and memory "
-                "is taken for all of them; renumber them from 0, or take them as names by ends="
+                f"{cause}{count:,} vertices for {edges:,} edges, and memory is taken for all of "
+                f"them; {remedy}"
             )
             warnings.warn(message, GraphWarning, stacklevel=2)
+
+    def _cause_of_size(self) -> tuple[str, str]:
+        """Return the cause of the number of vertices as the start of a message, and a remedy."""
+        largest, edge = self._find_largest_id()
+        if largest + 1 == self.num_vertices:
+            remedy = "renumber them from 0, or take them as names by ends="
+            return f"{edge}: vertex id {largest}: ", f"if vertex ids are sparse, {remedy}"
+        cause = f"{self.counted_in}: " if self.counted_in else ""
+        return cause, f"the largest vertex id is {largest}; pass a smaller num_vertices="
 
     def _find_largest_id(self) -> tuple[int, str]:
         """Return the largest vertex id, and the name of its edge for messages, by a scan.

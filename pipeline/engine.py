@@ -128,9 +128,10 @@ def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, options: Optio
         check_reading(source, options.bound)
     source = source if source.names is None else replace(source, names=None)  # tasks need none
     source = sized(source, scheduler)
-    if options.bound is None and options.num_vertices is None and not source.is_on_device:
-        source.check_vertices()
-        source.warn_if_sparse()
+    if options.bound is None and not source.is_on_device:
+        is_wanted = options.num_vertices is not None
+        source.check_vertices(is_wanted=is_wanted)
+        source.warn_if_sparse(is_wanted=is_wanted)
     return source
 
 

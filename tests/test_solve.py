@@ -220,7 +220,10 @@ def test_repr_of_a_forest():
     ("graph", "message"),
     [
         ("", "a path is empty"),
-        ((U.astype(float), V, W), r"u must hold integers, not float64; convert it by astype\(int"),
+        (
+            (U.astype(float), V, W),
+            r"must hold integers, not float64; convert it by u.astype\(int",
+        ),
         ((U.astype(str), V, W), "u must hold integers, not .*; to use names, pass ends="),
         (io.StringIO("0 1 2"), "expected a graph: .*; found StringIO"),
     ],

@@ -60,7 +60,10 @@ def row_groups(
         starts = _starts(file)
         chosen = range(file.num_row_groups) if groups is None else groups
         for group, (names, table) in zip(chosen, _read(file, choose, chosen, keys), strict=True):
-            u, v, *rest = (arrow_values(name, table[name], starts[group]) for name in names.present)
+            u, v, *rest = (
+                arrow_values(name, table[name], starts[group], is_weight=name == names.weight)
+                for name in names.present
+            )
             yield u, v, rest[0] if rest else None
 
 
@@ -100,7 +103,11 @@ def _graph_columns(
     """Return the columns of the graph in a file, and their dtypes by name."""
     schema = keyed_schema(file.schema_arrow, keys)
     names = choose_columns(schema.names, weight)
-    return names, {name: arrow_dtype(name, schema.field(name).type) for name in names.present}
+    dtypes = {
+        name: arrow_dtype(name, schema.field(name).type, is_weight=name == names.weight)
+        for name in names.present
+    }
+    return names, dtypes
 
 
 @dataclass(frozen=True)

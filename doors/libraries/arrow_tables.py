@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -37,46 +38,80 @@ def arrow_errors(path: Place) -> Iterator[None]:
 _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
-def arrow_dtype(name: str, arrow_type: Any) -> np.dtype[Any]:
+def arrow_dtype(name: str, arrow_type: Any, *, is_weight: bool = False) -> np.dtype[Any]:
     """Return the NumPy dtype of an Arrow column of numbers; see `plain_column`."""
     if kinds.is_dictionary(arrow_type):
-        return arrow_dtype(name, arrow_type.value_type)
-    if kinds.is_decimal(arrow_type) or kinds.is_null(arrow_type):
+        return arrow_dtype(name, arrow_type.value_type, is_weight=is_weight)
+    if kinds.is_decimal(arrow_type):
+        return np.dtype(np.float64 if is_weight and arrow_type.scale > 0 else np.int64)
+    if kinds.is_null(arrow_type):
         return np.dtype(np.int64)
     number_tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if any(test(arrow_type) for test in number_tests):
         return np.dtype(_FLOATS.get(str(arrow_type), str(arrow_type)))
-    text_tests = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
-    if any(test(arrow_type) for test in text_tests) or str(arrow_type) == _UUID:
-        hint = "name the ends with ends= to use strings"
-    else:
-        hint = "convert it to integers or floats"
-    raise GraphError(f"column {name!r} must hold numbers, not {arrow_type}; {hint}")
+    raise GraphError(
+        f"column {name!r} must hold numbers, not {arrow_type}; cast it to float64, or to int64 if "
+        "all are whole; to use names, pass ends= with the columns of both ends"
+    )
 
 
-def plain_column(name: str, column: Any) -> Any:
-    """Return an Arrow column of categories, decimals or UUIDs as one of integers or strings.
+def plain_column(name: str, column: Any, first_edge: int = 0, *, is_weight: bool = False) -> Any:
+    """Return an Arrow column of categories, decimals or UUIDs as one of numbers or strings.
 
-    Decimals become int64 if all are whole. Other columns are returned unchanged.
+    Decimals become int64, and weights with decimal places float64, if all are exact. Other columns
+    are returned unchanged.
     """
     arrow_type = column.type
     if kinds.is_dictionary(arrow_type):
         value_type = _plain_type(arrow_type.value_type)
         chunks = [chunk.dictionary.cast(value_type).take(chunk.indices) for chunk in column.chunks]
-        return plain_column(name, pa.chunked_array(chunks, value_type))
+        decoded = pa.chunked_array(chunks, value_type)
+        return plain_column(name, decoded, first_edge, is_weight=is_weight)
+    if kinds.is_decimal(arrow_type) and is_weight and arrow_type.scale > 0:
+        return _decimals_as_floats(name, column, first_edge)
     if kinds.is_decimal(arrow_type):
         try:
             return column.cast(pa.int64())
         except pa.ArrowInvalid as error:
             raise GraphError(
                 f"column {name!r} is {arrow_type} and not all of its values are whole numbers of "
-                "64 bits; cast it to double (float64), which may round"
+                "64 bits; cast it to double (float64), which may round; if vertices have names, "
+                "cast the columns of both ends to strings"
             ) from error
     if str(arrow_type) == _UUID:
         texts = [_uuid_text(chunk.storage) for chunk in column.chunks]
         return pa.chunked_array(texts, pa.string())
     plain_type = _plain_type(arrow_type)
     return column if arrow_type == plain_type else column.cast(plain_type)
+
+
+#: Decimals of at most this number of digits differ if they are rounded to float64.
+_EXACT_DIGITS = 15
+
+
+def _decimals_as_floats(name: str, column: Any, first_edge: int) -> Any:
+    """Return decimals as the nearest floats; each must be the shortest text of its float.
+
+    So different decimals are different floats, also in blocks and files of other types.
+    """
+    texts = column.cast(pa.string())  # Arrow rounds text correctly, but not decimals
+    floats = texts.cast(pa.float64())
+    if column.type.precision <= _EXACT_DIGITS:
+        return floats
+    with suppress(pa.ArrowInvalid):  # the float has more digits than the type
+        again = floats.cast(pa.string()).cast(column.type)
+        if compute.all(compute.equal(again, column), min_count=0).as_py():
+            return floats
+    pairs = zip(texts.to_pylist(), floats.to_pylist(), strict=True)
+    edge, text = next(
+        (edge, text)
+        for edge, (text, value) in enumerate(pairs)
+        if text is not None and Decimal(text) != Decimal(repr(value))
+    )
+    raise GraphError(
+        f"edge {first_edge + edge}: column {name!r} is {text}, which is not exact as float64; "
+        "scale it to integers of 64 bits, or cast it to double (float64), which may round"
+    )
 
 
 #: The type of UUIDs, as text: older versions of pyarrow lack it.
@@ -126,10 +161,12 @@ def check_no_nulls(name: str, column: Any, first_edge: int = 0) -> None:
         raise GraphError(f"edge {edge}: column {name!r} has no value")
 
 
-def arrow_values(name: str, column: Any, first_edge: int = 0) -> NDArray[Any]:
+def arrow_values(
+    name: str, column: Any, first_edge: int = 0, *, is_weight: bool = False
+) -> NDArray[Any]:
     """Return an Arrow column, or rows of it from `first_edge` on, as an array."""
-    dtype = arrow_dtype(name, column.type)
-    column = plain_column(name, column)
+    dtype = arrow_dtype(name, column.type, is_weight=is_weight)
+    column = plain_column(name, column, first_edge, is_weight=is_weight)
     check_no_nulls(name, column, first_edge)
     if not len(column):
         return np.empty(0, dtype)
@@ -147,8 +184,10 @@ def plain_values(values: Any) -> NDArray[Any]:
 
 def arrow_graph(table: Any, weight: Weight) -> EdgeList:
     """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns."""
-    names = choose_columns(table.column_names, weight).present
-    columns = (arrow_values(name, table[name]) for name in names)
+    names = choose_columns(table.column_names, weight)
+    columns = (
+        arrow_values(name, table[name], is_weight=name == names.weight) for name in names.present
+    )
     return EdgeList(*columns, num_vertices=stated_num_vertices(table.schema.metadata))
 
 

@@ -16,7 +16,8 @@ from ..column_names import Chooser, Column, ColumnNames, columns_in
 from ..formats import parts_of
 from ..libraries.arrow_tables import arrow_dtype, check_no_nulls, plain_column
 from ..libraries.dask import dask_chunks, is_dask
-from ..libraries.tables import is_table, tables
+from ..libraries.hints import check_no_rows
+from ..libraries.tables import arrow_column, is_column, is_table, tables
 from ..places.url import places_of
 
 
@@ -50,9 +51,10 @@ def named_pairs(
             is_one = len(name_columns) == 1
             pairs[end] = name_columns[0] if is_one else _as_structs(fields, name_columns)
         if weights is not None:
-            arrow_dtype(weights, table[weights].type)  # raises an error unless numeric
-            check_no_nulls(weights, table[weights], first)
-            pairs["weight"] = plain_column(weights, table[weights])
+            column = table[weights]
+            arrow_dtype(weights, column.type)  # raises an error unless numeric
+            check_no_nulls(weights, column, first)
+            pairs["weight"] = plain_column(weights, column, first, is_weight=True)
         first += len(table)
         report_progress("read pairs", first, 0)
         yield pa.table(pairs)
@@ -74,10 +76,11 @@ def _tables(
     elif is_table(graph):
         yield from tables(graph, choose)
     elif _are_columns(graph):
-        columns = [pa.array(column) for column in graph]
-        names = ["u", "v", "weight"][: len(columns)]
+        names = ["u", "v", "weight"][: len(graph)]
+        columns = list(map(arrow_column, names, graph))
         yield choose(names), pa.table(columns, names)
     elif isinstance(graph, Iterable) and not hasattr(graph, "__array__"):
+        check_no_rows(graph)
         for item in graph:
             yield from _tables(item, choose, format, encoding)
     else:
@@ -90,19 +93,36 @@ def _tables(
 
 def _are_columns(graph: Any) -> bool:
     """Return whether an object is a tuple of two or three columns."""
-    is_short = isinstance(graph, tuple) and len(graph) in (2, 3)
-    return is_short and all(isinstance(column, list | np.ndarray) for column in graph)
+    return isinstance(graph, tuple) and len(graph) in (2, 3) and all(map(is_column, graph))
 
 
 def _name_column(name: str, column: Any, first_edge: int) -> Any:
     """Return a column as strings or integers; check that no value is missing."""
     column = plain_column(name, column)
     check_no_nulls(name, column, first_edge)
+    if kinds.is_floating(column.type):
+        return _whole_numbers(name, column, first_edge)
     type_tests = (kinds.is_string, kinds.is_large_string, kinds.is_integer)
     if not any(test(column.type) for test in type_tests):
-        wanted = f"must hold names, strings or integers, not {column.type}; cast it to strings"
-        raise GraphError(f"column {name!r} {wanted}")
+        wanted = f"must hold names, strings or integers, not {column.type}"
+        hint = "cast both ends to one type, then to strings"
+        raise GraphError(f"column {name!r} {wanted}; {hint}")
     return column
+
+
+def _whole_numbers(name: str, column: Any, first_edge: int) -> Any:
+    """Return floats as integers: libraries convert integers with missing values to floats."""
+    values = column.cast(pa.float64()).to_numpy()
+    is_whole = (values == np.floor(values)) & (abs(values) < 2**53)
+    if is_whole.all():
+        return pa.chunked_array([values.astype(np.int64)])
+    edge = int((~is_whole).argmax())
+    problem = f"is {values[edge]}, but names are strings or integers"
+    if np.isnan(values[edge]):
+        problem = "has no value"
+    elif abs(values[edge]) >= 2**53:
+        problem = f"is {values[edge]}, which may be rounded; read it as integers or strings"
+    raise GraphError(f"edge {first_edge + edge}: column {name!r} {problem}")
 
 
 def _field_name(left: str, right: str, number: int) -> str:

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 import dask
+import duckdb
 import igraph
 import networkx
 import numpy as np
@@ -19,6 +20,7 @@ from dask import array as dask_array
 from dask import bag, dataframe
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from scipy import sparse
 
 import mstflow
@@ -26,6 +28,7 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.doors.read import edge_list
 from mstflow.errors import GraphError, OptionError
+from mstflow.graphs.source import EdgeSource
 from processes import run_python
 
 SPARSE_DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
@@ -70,7 +73,8 @@ def test_scipy_compressed_keeps_stored_entries(form, kind):
 def test_scipy_forms_without_an_order():
     for form in ("dok", "lil", "dia", "bsr"):
         with pytest.raises(
-            GraphError, match=rf"expected a COO, CSR or CSC matrix, found {form}; pass its"
+            GraphError,
+            match=rf"expected a COO, CSR or CSC matrix, found {form}; (pass|set a =) matrix",
         ):
             edge_list(sparse.eye_array(3, format=form))
     with pytest.raises(GraphError, match=r"expected a square matrix, found shape \(2, 3\)"):
@@ -153,20 +157,45 @@ def test_dask_data_frames_without_weights():
         minimum_spanning_forest(dataframe.from_pandas(frame, npartitions=2))
 
 
-def test_decimals_are_exact():
-    largest = decimal.Decimal(2**63 - 1)
+def decimals(weights, digits, places):
+    """Return the table of a path with these weights, as decimals."""
+    column = pa.array(list(map(decimal.Decimal, weights)), pa.decimal128(digits, places))
+    return pa.table({"u": range(len(weights)), "v": range(1, len(weights) + 1), "weight": column})
 
-    def table(*weights):
-        column = pa.array(list(map(decimal.Decimal, weights)), pa.decimal128(25, 2))
-        return {"u": [0, 1], "v": [1, 2], "weight": column}
 
-    found = edge_list(pa.table(table("-3.00", largest)))
-    assert (found.weight.dtype, found.weight.tolist()) == (np.int64, [-3, 2**63 - 1])
-    for weights in (("0.90", 1), (largest + 1, 1)):
-        with pytest.raises(
-            GraphError, match=r"'weight' is decimal128\(25, 2\) .* cast it to double"
-        ):
-            edge_list(pa.table(table(*weights)))
+@pytest.mark.parametrize("weights", [("0.90", "0.10"), ("-3", "12345678901234.5"), ("1e-15", "0")])
+@pytest.mark.parametrize("options", [{}, {"memory": "1GB"}, {"ends": ("u", "v")}])
+def test_decimals_are_the_nearest_floats(weights, options, tmp_path):
+    table = decimals(weights, 38, 18)
+    parquet.write_table(table, tmp_path / "g.parquet")
+    narrow = decimals(weights[:1], 38, 9) if weights[0] != "1e-15" else table.slice(0, 1)
+    for graph in (
+        table,
+        tmp_path / "g.parquet",
+        table.to_pandas(),
+        polars.from_arrow(table),
+        duckdb.table("table"),
+        table.to_pandas(types_mapper=pandas.ArrowDtype),
+        [narrow, table.slice(1)],
+    ):
+        found = minimum_spanning_forest(graph, **options).weight
+        assert (found.dtype, found.tolist()) == (np.float64, list(map(float, weights)))
+
+
+def test_decimals_without_places_are_integers():
+    table = decimals((2**63 - 1, -3), 38, 0)
+    assert edge_list(table).weight.tolist() == [2**63 - 1, -3]
+    ends = [pa.array(map(decimal.Decimal, ids), pa.decimal128(9, 2)) for ids in ((0, 1), (1, 2))]
+    found = edge_list(table.set_column(0, "u", ends[0]).set_column(1, "v", ends[1]))
+    assert (found.u.tolist(), found.v.tolist()) == ([0, 1], [1, 2])
+
+
+@pytest.mark.parametrize("weight", ["0.912345678901234567", str(2**53 + 1), "9" * 20])
+def test_decimals_that_floats_cannot_distinguish(weight):
+    message = rf"edge 1: column 'weight' is {weight}.*, which is not exact as float64; scale it"
+    for options in ({}, {"ends": ("u", "v")}):
+        with pytest.raises(GraphError, match=message):
+            minimum_spanning_forest(decimals(("0.5", weight), 38, 18), **options)
 
 
 def test_names_of_other_types():
@@ -182,7 +211,7 @@ def test_names_of_other_types():
         forest = minimum_spanning_forest(pa.table({"u": column, "v": column}), ends=("u", "v"))
         assert list(forest.names) == ["b", "a"]
     dates = pa.array([1, 2], pa.date32())
-    with pytest.raises(GraphError, match=r"not date32.*; cast it to strings"):
+    with pytest.raises(GraphError, match=r"not date32.*; cast both ends to one type, then"):
         minimum_spanning_forest(pa.table({"u": dates, "v": dates}), ends=("u", "v"))
 
 
@@ -196,7 +225,7 @@ def test_refused_objects_have_advice(tmp_path):
             (edges, r"if its items are edges, pass bag\.map_partitions"),
             (edges.to_delayed(), r"found a list of edges; make it tuple\(zip"),
             (array[array[:, 0] >= 0], r"call compute_chunk_sizes\(\) first"),
-            (np.ones((5, 3)), r"If its columns are u, v and weight, pass \(a\[:, 0\]"),
+            (np.ones((5, 3)), r"if its columns are u, v and weight, pass \(a\[:, 0\]"),
         ):
             with pytest.raises(GraphError, match=message):
                 minimum_spanning_forest(graph)
@@ -524,3 +553,13 @@ def test_sparse_ids_warn():
     with pytest.warns(mstflow.errors.GraphWarning, match=large):
         minimum_spanning_forest(graph)
     minimum_spanning_forest(graph, num_vertices=10**7 + 1)
+
+
+@pytest.mark.parametrize("makes", ["option", "edge list"])
+def test_many_given_vertices_warn(makes):
+    """Checks the warning only; `test_hostile` checks numbers that memory cannot hold."""
+    count, columns = 8 * 10**7, ([0, 1, 2], [1, 2, 0])
+    graph = EdgeList(*columns, num_vertices=count) if makes == "edge list" else columns
+    message = "80,000,000 vertices for 3 edges, .*; the largest vertex id is 2; pass a smaller"
+    with pytest.warns(mstflow.errors.GraphWarning, match=message):
+        EdgeSource.of(edge_list(graph, count)).warn_if_sparse(is_wanted=makes == "option")

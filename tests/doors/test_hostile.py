@@ -359,6 +359,9 @@ def test_a_large_vertex_id_of_little_memory():
         source.check_vertices(negligible=0, available=10**6)
     source.check_vertices(negligible=0, available=10**8)
     source.check_vertices(available=10**6)
+    with pytest.raises(OutOfMemoryError, match=r"^edge 1: vertex id 200000: not enough memory"):
+        source.check_vertices(negligible=0, available=10**6, is_wanted=True)
+    source.check_vertices(negligible=0, available=3 * 10**6, is_wanted=True)
     forest = mstflow.minimum_spanning_forest(columns, num_vertices=200_001)
     assert forest.edge_ids.tolist() == [0, 1]
 

@@ -190,7 +190,7 @@ def test_forests_that_are_found_together_share_a_report():
         ((GOOD[0], np.array([1, -7]), GOOD[2]), "graph 1: edge 1: v is -7"),
         ((*GOOD[:2], np.array([0, np.nan])), "graph 1: edge 1: the weight is NaN"),
         ((*GOOD[:2], np.array([0.5])), "graph 1: columns differ in length"),
-        ((np.array([0.5, 1]), *GOOD[1:]), "graph 1: u must hold integers"),
+        ((np.array([0.5, 1]), *GOOD[1:]), "graph 1: edge 0: u is 0.5"),
         ((GOOD[0], np.array([1, 2**63 - 1]), GOOD[2]), "graph 1: vertex id 9223372036854775807"),
         (([0, 1], [1, -2], [1, 2]), "graph 1: edge 1: v is -2"),
     ],
