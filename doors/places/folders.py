@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import glob
+import fnmatch
+import itertools
+import math
 import os
 import re
 import stat
@@ -11,11 +13,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import numpy as np
+
 from ...errors import FileFormatError, file_errors
 from .url import Place, Url, place_of
 
 #: Columns that folders called ``name=value`` state, with their values; a missing value is None.
-Keys = tuple[tuple[str, int | float | str | None], ...]
+Keys = tuple[tuple[str, int | np.uint64 | float | str | None], ...]
 
 #: Folders of table formats, which keep the files of earlier versions.
 _TABLES = {
@@ -79,8 +83,9 @@ def _match(place: Place) -> tuple[Place, list[Place]] | None:
         found: list[Place] = [*place.matches()]
         folder: Place = Url(place.filesystem, root)
     else:
-        found = [Path(each) for each in glob.glob(text, recursive=True)]
         folder = Path(root or ("/" if text.startswith("/") else "."))
+        parts = Path(text).parts[len(folder.parts) :]
+        found = [*_matching(folder, parts, folder)] if folder.is_dir() else []
     matches = [match for match in found if not _is_skipped(_below(folder, match))]
     if not matches:
         raise FileFormatError(f"{place}: no file matches")
@@ -121,15 +126,66 @@ def _walk(folder: Path) -> Iterator[tuple[Path, int | None]]:
     """
 
     def fail(error: OSError) -> None:
-        raise error
+        with file_errors(error.filename):
+            raise error
 
     for parent, folders, names in os.walk(folder, onerror=fail, followlinks=True):
-        folders[:] = [name for name in folders if name in _TABLES or not _is_skipped([name])]
+        folders[:] = [
+            name
+            for name in folders
+            if name in _TABLES or not (_is_skipped([name]) or _is_loop(Path(parent, name), folder))
+        ]
         for path in (Path(parent, name) for name in names if not _is_skipped([name])):
             with file_errors(path):
                 status = path.stat()
             # A pipe has no size, but is not empty; its format is an error.
             yield path, status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _matching(folder: Path, parts: Sequence[str], root: Path) -> Iterator[Path]:
+    """Yield the files and folders in a folder that match the parts of a pattern below `root`.
+
+    Unlike in `glob`, a folder that cannot be read, or a link to nothing, is an error.
+    """
+    first, *others = parts
+    if first == "**" and others:
+        yield from _matching(folder, others, root)
+        for path in _listed(folder, "*"):
+            if _is_folder(path) and not _is_loop(path, root):
+                yield from _matching(path, parts, root)
+    elif first == "**":
+        yield folder  # with all its files
+    else:
+        for path in _listed(folder, first):
+            if not others:
+                yield path
+            elif _is_folder(path):
+                yield from _matching(path, others, root)
+
+
+def _listed(folder: Path, pattern: str) -> list[Path]:
+    """Return the files and folders directly in a folder that match, except those to skip."""
+    with file_errors(folder):
+        names = os.listdir(folder)
+    if not re.search(r"[*?\[]", pattern):
+        return [folder / pattern] if pattern in names else []
+    return [folder / name for name in fnmatch.filter(names, pattern) if not _is_skipped([name])]
+
+
+def _is_folder(path: Path) -> bool:
+    with file_errors(path):
+        return stat.S_ISDIR(path.stat().st_mode)
+
+
+def _is_loop(path: Path, root: Path) -> bool:
+    """Return whether a folder is a link to one of the folders from `root` on that it is in."""
+    above = [*path.parents][: len(_below(root, path))]
+    return path.is_symlink() and _real(path) in map(_real, above)
+
+
+def _real(path: Place) -> str:
+    """Return the path of a file without links."""
+    return os.path.realpath(path) if isinstance(path, Path) else str(path)
 
 
 def _below(folder: Place, file: Place) -> tuple[str, ...]:
@@ -152,8 +208,18 @@ def suffix_of(file: Place) -> str:
 
 
 def _in_order(folder: Place, files: Iterable[Place]) -> list[Place]:
-    """Return files in natural order by their paths below a folder."""
-    return sorted(files, key=lambda file: _natural(_below(folder, file)))
+    """Return files in natural order by their paths below a folder.
+
+    A file that links reach more than once is there once, by its own path if that is below.
+    """
+    ordered = sorted(files, key=lambda file: _natural(_below(folder, file)))
+    start = _real(folder)
+    first: dict[str, Place] = {}
+    for file in ordered:
+        own_path = os.path.join(start, *_below(folder, file))
+        if first.setdefault(_real(file), file) is not file and _real(file) == own_path:
+            first[_real(file)] = file
+    return [file for file in ordered if first[_real(file)] is file]
 
 
 def _natural(parts: Sequence[str]) -> list[list[tuple[bool, int, str]]]:
@@ -164,16 +230,18 @@ def _natural(parts: Sequence[str]) -> list[list[tuple[bool, int, str]]]:
 
 def _with_keys(root: Place, files: Sequence[Place]) -> list[Part]:
     """Return files with the columns that their folders below `root` state."""
-    all_texts = []
+    all_texts: list[dict[str, str | None]] = []
     for file in files:
         pairs = (part.split("=", 1) for part in _below(root, file)[:-1] if "=" in part)
-        all_texts.append({name: unquote(value) for name, value in pairs})
+        texts = {name: unquote(value) for name, value in pairs}
+        all_texts.append({n: None if t in ("", _MISSING) else t for n, t in texts.items()})
         if all_texts[-1].keys() != all_texts[0].keys():
             message = f"its folders have {_shown(all_texts[-1])}, but those above {files[0]} have"
             raise FileFormatError(f"{file}: {message} {_shown(all_texts[0])}")
-    types = {name: _type([texts[name] for texts in all_texts]) for name in (all_texts or [{}])[0]}
+    columns = {name: [texts[name] for texts in all_texts] for name in (all_texts or [{}])[0]}
+    types = {name: _type([*filter(None, column)]) for name, column in columns.items()}
     return [
-        Part(file, tuple((n, None if t == _MISSING else types[n](t)) for n, t in texts.items()))
+        Part(file, tuple((n, None if t is None else types[n](t)) for n, t in texts.items()))
         for file, texts in zip(files, all_texts, strict=True)
     ]
 
@@ -183,10 +251,31 @@ def _shown(keys: Iterable[str]) -> str:
     return f"the columns {names}" if names else "no columns"
 
 
-def _type(values: Sequence[str]) -> Callable[[str], int | float | str]:
-    """Return the narrowest type for all values of a column that are present."""
-    present = [value for value in values if value != _MISSING]
-    if all(re.fullmatch(r"-?[0-9]{1,18}", value) for value in present):
-        return int
+def _type(values: Sequence[str]) -> Callable[[str], Any]:
+    """Return the narrowest type that has all values of a column, as integers exactly.
+
+    Floats are rounded as in text. Numbers beyond 64 bits or float64 are strings.
+    """
+    if all(re.fullmatch("-?[0-9]+", value) for value in values):
+        bounds = [0, *map(_integer, values)]
+        dtypes = (np.int64, np.uint64)
+        fits = [np.iinfo(d).min <= min(bounds) and max(bounds) <= np.iinfo(d).max for d in dtypes]
+        return next(
+            itertools.compress((_integer, lambda value: np.uint64(_integer(value))), fits), str
+        )
     decimal = r"-?[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?"
-    return float if all(re.fullmatch(decimal, v, re.IGNORECASE) for v in present) else str
+    if not all(re.fullmatch(decimal, value, re.IGNORECASE) for value in values):
+        return str
+    return float if all(map(_is_float, values)) else str
+
+
+def _integer(digits: str) -> int:
+    """Return an integer; of more than 40 digits, one that is too large."""
+    return int(digits[:40])
+
+
+def _is_float(value: str) -> bool:
+    """Return whether a number is within float64, and exact as float64 if it is an integer."""
+    if not math.isfinite(number := float(value)):
+        return False
+    return not re.fullmatch("-?[0-9]+", value) or int(number) == _integer(value)

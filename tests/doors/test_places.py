@@ -7,6 +7,8 @@ import json
 import os
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import fsspec
@@ -377,3 +379,116 @@ def test_what_cannot_be_read_in_a_folder_is_named(tmp_path, kind):
     message = "No such file or directory" if kind == "link" else "cannot read from a pipe"
     with pytest.raises(FileFormatError, match=f"^{path}: {message}"):
         mstflow.read(tmp_path)
+
+
+@pytest.mark.parametrize("maximum", [False, True])
+@pytest.mark.parametrize("memory", [None, "1GB"])
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "arrow"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["9007199254740993000", "9007199254740993001"],
+        ["-9007199254740993000", "-9007199254740993001"],
+        ["18446744073709551614", "18446744073709551615"],
+        ["00009223372036854775806", "9223372036854775807"],
+        ["1", "18446744073709551615"],
+    ],
+)
+def test_large_integers_in_the_names_of_folders(keys, suffix, memory, maximum, tmp_path):
+    for key in keys:
+        written(tmp_path / f"key={key}/0.{suffix}", ENDS.slice(0, 1))
+    assert sorted(mstflow.read(tmp_path, weight="key").weight.tolist()) == sorted(map(int, keys))
+    options = {"weight": "key", "memory": memory, "maximum": maximum}
+    forest = mstflow.minimum_spanning_forest(tmp_path, **options)
+    assert forest.total_weight == (max if maximum else min)(map(int, keys))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [["1e400", "5"], ["-1e999", "0.5"], ["9007199254740993", "0.5"], ["-1", str(2**63)],
+     [str(2**64), "1"], ["9" * 200, "1"], ["9" * 200, "0.5"]],
+)  # fmt: skip
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_numbers_in_the_names_of_folders_that_have_no_dtype(keys, suffix, tmp_path):
+    for key in keys:
+        written(tmp_path / f"key={key}/0.{suffix}", TABLE)
+    with pytest.raises(GraphError, match="key' must hold numbers, not string"):
+        mstflow.read(tmp_path, weight="key")
+    assert mstflow.read(tmp_path).num_edges == 6  # the column is not used
+
+
+@pytest.mark.parametrize("null", ["", NULL])
+def test_a_name_without_a_value_in_the_names_of_folders(null, tmp_path):
+    for name in (null, "a"):
+        written(tmp_path / f"from={name}/0.csv", TABLE.select(["v", "weight"]))
+    with pytest.raises(GraphError, match="edge 0: column 'from' has no value"):
+        mstflow.read(tmp_path, ends=("from", "v"))
+
+
+def linked(folder):
+    """Make a folder of two files that links reach in many ways."""
+    written(folder / "a/e.csv", TABLE.slice(0, 1))
+    written(folder / "b/f.csv", TABLE.slice(1, 1))
+    (folder / "a/0").symlink_to("..")
+    (folder / "b/to_a").symlink_to("../a")
+    (folder / "a/to_b").symlink_to("../b")
+    (folder / "a/itself").symlink_to(".")
+    (folder / "b/0.csv").symlink_to("f.csv")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("pattern", "files"),
+    [
+        ("", ["a/e.csv", "b/f.csv"]),
+        ("**", ["a/e.csv", "b/f.csv"]),
+        ("**/*.csv", ["a/e.csv", "b/f.csv"]),
+        ("**/**/?.csv", ["a/e.csv", "b/f.csv"]),
+        ("*/*.csv", ["a/e.csv", "b/f.csv"]),
+        ("*/*/*/*.csv", ["a/0/a/e.csv", "a/0/b/0.csv"]),
+        ("a/**/e.csv", ["a/e.csv"]),
+        ("b/*.csv", ["b/f.csv"]),
+        ("b/[0-9].csv", ["b/0.csv"]),
+    ],
+)
+def test_a_file_that_links_repeat_counts_once(pattern, files, tmp_path):
+    folder = linked(tmp_path / "g")
+    found = [part.place for part in expanded([place_of(f"{folder}/{pattern}")])]
+    assert [str(path.relative_to(folder)) for path in found] == files
+
+
+def test_a_link_to_a_folder_above_the_given_one(tmp_path):
+    linked(tmp_path / "g")
+    for pattern in ("g/a", "g/a/**/*.csv"):
+        found = [part.place for part in expanded([place_of(f"{tmp_path}/{pattern}")])]
+        assert sorted(path.resolve().name for path in found) == ["e.csv", "f.csv"]
+
+
+def test_hard_links_are_files_of_their_own(tmp_path):
+    written(tmp_path / "key=1/0.csv", ENDS)
+    (tmp_path / "key=2").mkdir()
+    (tmp_path / "key=2/0.csv").hardlink_to(tmp_path / "key=1/0.csv")
+    assert mstflow.read(tmp_path, weight="key").weight.tolist() == [1] * 3 + [2] * 3
+
+
+@pytest.mark.parametrize("pattern", ["**/*.csv", "*/*.csv", "*/x/*.csv", "**", ""])
+@pytest.mark.parametrize("fault", ["unreadable", "gone"])
+def test_a_pattern_does_not_skip_folders(pattern, fault, tmp_path):
+    written(tmp_path / "g/p.csv")
+    written(tmp_path / "g/s/x/q.csv")
+    if fault == "gone":
+        (tmp_path / "g/s").rename(tmp_path / "s")
+        (tmp_path / "g/s").symlink_to("nothing")
+    else:
+        (tmp_path / "g/s/x").chmod(0)
+        (tmp_path / "g/s").chmod(0)
+    # The user root may read all folders, unless it drops this right.
+    shield = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    call = [*shield, sys.executable, "-m", "mstflow", "info", f"{tmp_path}/g/{pattern}"]
+    try:
+        found = subprocess.run(call, capture_output=True, text=True, check=False).stderr
+    finally:
+        if fault == "unreadable":
+            (tmp_path / "g/s").chmod(0o700)
+    reason = "Permission denied" if fault == "unreadable" else "No such file or directory"
+    assert f"{tmp_path}/g/s: {reason}\n" in found
