@@ -75,7 +75,7 @@ def minimum_spanning_forest(
     first_id : int, optional
         The smallest vertex id; it becomes vertex 0. Default: 0.
     encoding : str, optional
-        The encoding of text with names, such as "latin-1". Default: UTF-8.
+        The encoding of text, such as "latin-1". Default: UTF-8, or what a byte order mark states.
     maximum : bool
         Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline

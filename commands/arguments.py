@@ -180,7 +180,7 @@ def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     add("--columns", nargs="+", type=_column, metavar="C", help=text)
     text = "smallest vertex id in the inputs; it becomes vertex 0"
     add("--first-id", type=int, metavar="N", help=text)
-    add("--encoding", metavar="E", help="encoding of text with names, such as latin-1")
+    add("--encoding", metavar="E", help="encoding of text, such as utf-16; default: utf-8")
 
 
 def _add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:

@@ -42,6 +42,7 @@ def open_files(
     format: str | None = None,  # noqa: A002
     weight: Weight = "weight",
     *,
+    encoding: str | None = None,
     is_bounded: bool = False,
 ) -> EdgeSource:
     """Return a source of files that together are one graph; edge ids continue from file to file.
@@ -51,7 +52,7 @@ def open_files(
     If streamed files have weights of different dtypes, all files are loaded; if memory is bounded,
     this raises a GraphError.
     """
-    files = parts_of(places_of(list(paths)), format)
+    files = parts_of(places_of(list(paths)), format, encoding)
     streamed = [_streamed(file, weight, is_bounded) for file in files]
     dtypes = {
         source.weight_dtype: part.place

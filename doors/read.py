@@ -128,9 +128,9 @@ def open_graph(
         is_streamed_table = is_bounded and is_inline and is_lazy(graph)
         opened = stream_table(graph, wanted) if is_streamed_table else adopt(graph, wanted)
     elif is_streamed:
-        opened = open_files(paths, format, wanted, is_bounded=is_bounded)
+        opened = open_files(paths, format, wanted, encoding=encoding, is_bounded=is_bounded)
     else:
-        files = parts_of(paths, format)
+        files = parts_of(paths, format, encoding)
         opened = load_files(files, wanted)
         if first_id is None and all(kind.has_columns for _, kind in files):
             _warn_if_counted_from_one(opened, str(files[0][0].place))

@@ -48,7 +48,7 @@ def format_names() -> list[str]:
     return [*_READABLE, *_plugins()]
 
 
-def format_of(path: Place, name: str | None = None) -> Format:
+def format_of(path: Place, name: str | None = None, encoding: str | None = None) -> Format:
     """Return the format of a file or folder: by name, otherwise by suffix, otherwise by content."""
     with file_errors(path):
         if isinstance(path, Path) and (path.is_fifo() or path.is_char_device()):
@@ -58,7 +58,7 @@ def format_of(path: Place, name: str | None = None) -> Format:
             )
     if name is not None:
         return _format_by_name(name)
-    found = _detect(path)
+    found = _detect(path, encoding)
     if found is None:
         message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
         raise FileFormatError(message)
@@ -67,7 +67,7 @@ def format_of(path: Place, name: str | None = None) -> Format:
     return found
 
 
-def _detect(path: Place) -> Format | None:
+def _detect(path: Place, encoding: str | None) -> Format | None:
     """Return the format of a file or folder by its suffix, otherwise by its content."""
     if path.is_dir():
         return npy.FORMAT
@@ -78,18 +78,37 @@ def _detect(path: Place) -> Format | None:
     if not known and suffix[1:] in _plugins():
         return _format_by_name(suffix[1:])
     # If several formats share a suffix, the content decides between them.
-    by_content = _detect_by_content(path)
+    by_content = _detect_by_content(path, encoding)
     return known[0] if known and by_content not in (*known, *UNSUPPORTED) else by_content
 
 
 def parts_of(
     places: Iterable[Place],
     format: str | None = None,  # noqa: A002
+    encoding: str | None = None,
 ) -> list[tuple[Part, Format]]:
     """Return the files of a graph in order, each with its format: folders are expanded."""
     is_folder = format is not None and _format_by_name(format).is_folder
     parts = map(Part, places) if is_folder else expanded(places)
-    return [(part, format_of(part.place, format)) for part in parts]
+    if encoding is not None:
+        _check_encoding(encoding)
+    files = [
+        (part._replace(encoding=encoding), format_of(part.place, format, encoding))
+        for part in parts
+    ]
+    for part, kind in files:
+        if encoding is not None and not kind.is_text:
+            raise OptionError(f"{part.place}: encoding= is for text, not for format {kind.name!r}")
+    return files
+
+
+def _check_encoding(encoding: str) -> None:
+    """Check that an encoding is known, and one of text."""
+    try:
+        "0".encode(encoding)
+    except (LookupError, UnicodeError) as error:
+        message = f"unknown encoding {encoding!r}; known are those of Python"
+        raise OptionError(message) from error
 
 
 def writer_of(
@@ -115,12 +134,12 @@ def names_folder(path: str | PathLike[str]) -> bool:
     return Path(path).suffix == "" or fspath(path).endswith(("/", sep))
 
 
-def _detect_by_content(path: Place) -> Format | None:
+def _detect_by_content(path: Place, encoding: str | None) -> Format | None:
     """Return the format of the first comment or other line with which a known format begins.
 
     Lines after the first one that is not a comment are not read.
     """
-    with set_listener(False), open_text(path) as file:  # these lines will be read again
+    with set_listener(False), open_text(path, encoding) as file:  # these lines will be read again
         for _, line in file.lines():
             for kind in (*UNSUPPORTED, *FORMATS):
                 if kind.begins and kind.begins(line):

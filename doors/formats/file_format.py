@@ -71,6 +71,8 @@ class Format:
     #: Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
     #: weights.
     has_columns: bool = False
+    #: Whether `blocks` and `tables` read text, and take its `encoding` as an optional argument.
+    is_text: bool = False
     #: Whether a graph is a folder instead of a file.
     is_folder: bool = False
     #: Whether `write` needs the coordinates of the vertices.
@@ -91,7 +93,8 @@ class Format:
             if self.read is not None:
                 graph = self.read(path, *options)
             elif self.blocks is not None:
-                graph = join_blocks(path, self.blocks(path, *options))
+                read = partial(self.blocks, **_encoding(part))
+                graph = join_blocks(path, read(path, *options))
             else:
                 raise OptionError(f"{path}: format {self.name!r} can only be written")
         graph = graph if self.has_columns else chosen_weight(graph, weight)
@@ -110,20 +113,18 @@ class Format:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
             return None
-        return stream_blocks(path, self.name, partial(self.blocks, **options))
+        return stream_blocks(path, self.name, partial(self.blocks, **options, **_encoding(part)))
 
-    def named_tables(self, part: Part, choose: Chooser, encoding: str | None) -> Iterator[Any]:
-        """Yield the chosen columns and a table of them, as `tables`; only text has an encoding."""
-        path, options = part.place, {} if encoding is None else {"encoding": encoding}
-        if options and (self.blocks is None or self.tables is None):
-            raise OptionError(f"{path}: encoding= is for text, not for format {self.name!r}")
+    def named_tables(self, part: Part, choose: Chooser) -> Iterator[Any]:
+        """Yield the chosen columns and a table of them, as `tables`."""
+        path = part.place
         if self.tables is None:
             raise OptionError(
                 f"{path}: format {self.name!r} has no names (ends=); text, CSV, Parquet and Arrow "
                 "have"
             )
         with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
-            yield from self.tables(path, choose, part.keys, **options)
+            yield from self.tables(path, choose, part.keys, **_encoding(part))
 
     def _options(self, part: Part, weight: Weight) -> dict[str, Any]:
         """Return the arguments of `read`, `blocks` and `stream` after the path."""
@@ -132,6 +133,10 @@ class Format:
             raise OptionError(f"{part.place}: {message}")
         keys = {"keys": part.keys} if part.keys and self.tables else {}
         return {"weight": weight, **keys} if self.has_columns else {}
+
+
+def _encoding(part: Part) -> dict[str, str]:
+    return {} if part.encoding is None else {"encoding": part.encoding}
 
 
 def parse_identity(text: str | bytes | None) -> dict[str, Any] | None:

@@ -55,13 +55,13 @@ def number_graph(
     files = places_of(graph)
     if checkpoint is not None and files:
         folder = Path(checkpoint) / NUMBERED_FOLDER
-        parts = [part for part, _ in parts_of(files, format)]
+        parts = [part for part, _ in parts_of(files, format, encoding)]
         identity = [
             [list(columns_in(end)) for end in ends or ()],
             weight,
             format,
             encoding,
-            *(file_fingerprint(place) + str(folder_keys or "") for place, folder_keys in parts),
+            *(file_fingerprint(place) + str(folder_keys or "") for place, folder_keys, _ in parts),
         ]
         if (stored := load_numbered(folder, identity, spill)) is not None:
             return stored

@@ -68,8 +68,8 @@ def _tables(
 ) -> Iterator[tuple[ColumnNames, Any]]:
     """Yield the names of the chosen columns with a `pyarrow.Table` of them."""
     if places := places_of(graph):
-        for part, file_format in parts_of(places, format):
-            yield from file_format.named_tables(part, choose, encoding)
+        for part, file_format in parts_of(places, format, encoding):
+            yield from file_format.named_tables(part, choose)
     elif is_dask(graph):
         for chunk, _ in dask_chunks(graph):
             yield from _tables(compute_chunk(chunk), choose, format, encoding)

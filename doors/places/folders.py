@@ -38,6 +38,8 @@ class Part(NamedTuple):
 
     place: Place
     keys: Keys = ()
+    #: The encoding of text; None if it is not given.
+    encoding: str | None = None
 
 
 def expanded(places: Iterable[Place]) -> list[Part]:

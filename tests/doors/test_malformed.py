@@ -260,7 +260,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.txt", gzip.compress(b"0 1\n"), ": line 1: "),
         ("bad.gr", PNG, r": line 1: expected 'a u v weight', found '\x89PNG'"),
         ("bad.gr", npz(u=ONE, v=ONE), ": line 1: expected 'a u v weight', found 'PK"),
-        ("bad.txt", "0 1\n1 2\n".encode("utf-16"), ": line 1: "),
+        ("bad.txt", "0 1\n1 x\n".encode("utf-16"), ": line 2: 'x' is not a vertex id"),
         ("bad.txt", "0 1 5\n1 2 5\n".encode("utf-16-le"), ": line 1: "),
         ("bad.npz", b"0 1\n1 2\n", ": is not a .npz file"),
         ("bad.npz", b"", ": is not a .npz file"),

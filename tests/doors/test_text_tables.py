@@ -12,7 +12,7 @@ import mstflow
 from mstflow.__main__ import main
 from mstflow.doors.names.beyond_memory import Spill
 from mstflow.doors.names.number import number_graph
-from mstflow.errors import FileFormatError
+from mstflow.errors import FileFormatError, OptionError
 
 BOTH = (("set_l", "id_l"), ("set_r", "id_r"))
 
@@ -222,3 +222,48 @@ def test_the_hint_for_a_matrix_of_distances(size, sep, labels, suffix, tmp_path)
     i, j = eval(pairs, space)
     forest = mstflow.minimum_spanning_forest((i, j, space["d"][i, j]))
     assert forest.total_weight == (6 if size == 3 else 7.5)
+
+
+TEXTS = {
+    "a.csv": "u,v,weight\n0,1,5\n1,2,3\n",
+    "a.txt": "# Zürich\n0 1 5\n1 2 3\n",
+    "a.gr": "c é\np sp 3 2\na 1 2 5\na 2 3 3\n",
+    "a.mtx": "%%MatrixMarket matrix coordinate integer general\n% é\n3 3 2\n1 2 5\n2 3 3\n",
+    "a": "u;v;weight\n0;1;5\n1;2;3\n",
+}
+
+
+@pytest.mark.parametrize("memory", [None, "1GB"])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1", "utf-8-sig"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_of_every_encoding(name, encoding, compress, memory, tmp_path):
+    path = tmp_path / (name if compress is bytes else f"{name}.gz")
+    path.write_bytes(compress(TEXTS[name].encode(encoding)))
+    has_mark = encoding in ("utf-16", "utf-32", "utf-8-sig")
+    for options in ({"encoding": encoding}, *([{}] if has_mark else [])):
+        forest = mstflow.minimum_spanning_forest(path, memory=memory, **options)
+        assert (forest.weight.tolist(), forest.num_vertices) == ([5, 3], 3)
+    for unknown in ("klingon", "hex"):
+        with pytest.raises(OptionError, match=f"unknown encoding '{unknown}'"):
+            mstflow.minimum_spanning_forest(path, memory=memory, encoding=unknown)
+
+
+def test_text_that_has_not_the_encoding_names_the_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("u,v,note\n0,1,x\n1,2,Zürich\n".encode("latin-1"))
+    for options in ({"weight": None}, {"ends": ("u", "v"), "weight": None}):
+        with pytest.raises(FileFormatError, match="line 3: the text is not ascii: 'ascii' codec"):
+            mstflow.read(path, encoding="ascii", **options)
+    np.savez(tmp_path / "a.npz", u=[0], v=[1])
+    with pytest.raises(OptionError, match="encoding= is for text, not for format 'npz'"):
+        mstflow.read(tmp_path / "a.npz", encoding="latin-1")
+
+
+def test_names_in_utf_16(tmp_path, capsys):
+    path = tmp_path / "pairs.txt"
+    path.write_bytes("Zürich\tGenève\t3\nGenève\tਊ\t4\n".encode("utf-16"))
+    for forest in forests(path, ends=(0, 1), weight=2):
+        assert list(forest.names) == ["Zürich", "Genève", "ਊ"]
+    assert main(["solve", str(path), "--ends", "0", "1", "--weight", "2", "--encoding", "x"]) == 2
+    assert "unknown encoding 'x'" in capsys.readouterr().err

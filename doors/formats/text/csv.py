@@ -40,7 +40,9 @@ _MAX_COLUMNS = 4096
 _BLOCK_SIZE = 2**24  # bytes of a block of names, which several threads parse
 
 
-def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Blocks:
+def csv_blocks(
+    path: Place, weight: Weight = "weight", keys: Keys = (), *, encoding: str | None = None
+) -> Blocks:
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
     The first line has the names of the columns. `choose_columns` finds the columns of the
@@ -51,7 +53,7 @@ def csv_blocks(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Block
     weights are parsed as in `txt_blocks`. The weight may be one of `keys`, the columns that the
     names of the file's folders state.
     """
-    with open_text(path) as file:
+    with open_text(path, encoding) as file:
         choose = partial(choose_columns, weight=weight)
         ends = weight[:2] if isinstance(weight, tuple) else None
         by_position = isinstance(weight, tuple | int)
@@ -286,4 +288,5 @@ FORMAT = Format(
     tables=csv_tables,
     has_columns=True,
     holds_names=True,
+    is_text=True,
 )

@@ -42,7 +42,7 @@ def check_is_edge(
     number, first = rows[0]
     others = [fields for _, fields in rows[1:] if len(fields) == len(first)]
     way_out = "write a line of column names before it if it is an edge"
-    if _are_positions(first, others, is_spaced=delimiter == " "):
+    if _are_positions(first, others, is_spaced=delimiter == " ", has_names=ends is not None):
         shown = ",".join(first)
         problem = f"{shown!r} may be a header of column numbers, as pandas writes it; remove it, or"
         file.fail(number, f"{problem} {way_out}")
@@ -54,16 +54,19 @@ def check_is_edge(
         file.fail(number, f"{problem} if ends= are positions; {way_out}")
 
 
-def _are_positions(first: list[str], others: Sequence[list[str]], *, is_spaced: bool) -> bool:
+def _are_positions(
+    first: list[str], others: Sequence[list[str]], *, is_spaced: bool, has_names: bool
+) -> bool:
     """Return whether fields are 0, 1, 2 and so on, as pandas names columns, and not an edge."""
     named = first[first[:1] == [""] :]
     if len(named) < 2 or named != [str(at) for at in range(len(named))]:
         return False
-    # Of two columns, and in lines with spaces, only columns without integers show the header.
-    has_other_type = any(
-        not any(map(str.isdecimal, column)) for column in zip(*others, strict=True)
+    # Of two columns, and in lines with spaces, only a column without integers shows the header.
+    differs = any(
+        not any(map(str.isdecimal, column)) and (has_names or all(map(is_number, column)))
+        for column in zip(*others, strict=True)
     )
-    return has_other_type or len(named) < len(first) or (len(named) > 2 and not is_spaced)
+    return differs or len(named) < len(first) or (len(named) > 2 and not is_spaced)
 
 
 def _are_labels(first: list[str], others: Sequence[list[str]], ends: Sequence[int]) -> bool:

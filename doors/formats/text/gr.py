@@ -21,7 +21,7 @@ _PAIR = b"", ("u", "v")
 _LINES = {b"sp": _ARC, b"tw": _PAIR, b"td": _PAIR, b"edge": _EDGE, b"edges": _EDGE, b"col": _EDGE}
 
 
-def gr_blocks(path: Path) -> Blocks:
+def gr_blocks(path: Path, *, encoding: str | None = None) -> Blocks:
     """Yield the header and the blocks of a `.gr` file, plain or compressed.
 
     After the line `p sp n m` there are m arcs `a u v weight`. After the lines `p tw n m` and
@@ -30,7 +30,7 @@ def gr_blocks(path: Path) -> Blocks:
     are numbered from 1. In a file of arcs without a `p` line, vertices are numbered from 0, and
     their number is the largest id plus one. Lines that start with `c` are comments.
     """
-    with open_text(path) as file:
+    with open_text(path, encoding) as file:
         number, line = file.first_row(_COMMENT, "'p' line and no arcs")
         fields = split_fields(line)
         if fields[0] == b"p":
@@ -73,4 +73,5 @@ FORMAT = Format(
     blocks=gr_blocks,
     write=write_gr,
     begins=lambda line: split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"]),
+    is_text=True,
 )

@@ -44,7 +44,7 @@ class _Layout(NamedTuple):
     step: int
 
 
-def metis_blocks(path: Path) -> Blocks:
+def metis_blocks(path: Path, *, encoding: str | None = None) -> Blocks:
     """Yield the header and the blocks of a METIS graph, plain or compressed.
 
     After the header `n m [format [ncon]]` there are n lines, for vertices 1 to n. Each listed
@@ -56,7 +56,7 @@ def metis_blocks(path: Path) -> Blocks:
     Source: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual of
     version 5.1, section 4.1.1.
     """
-    with open_text(path) as file:
+    with open_text(path, encoding) as file:
         number, line = file.first_row(_COMMENT, "line of counts")
         layout, num_edges = _header(file, number, split_fields(line))
         check_edges(path, number, num_edges, 4)
@@ -175,4 +175,4 @@ def _raise_for_malformed_line(
     raise FileFormatError(f"{file.path}: lines {number} to {line_number}: {cause}")
 
 
-FORMAT = Format("metis", (".graph", ".metis"), blocks=metis_blocks)
+FORMAT = Format("metis", (".graph", ".metis"), blocks=metis_blocks, is_text=True)

@@ -19,7 +19,7 @@ _FIELDS = {b"pattern": ("u", "v"), **dict.fromkeys(_WEIGHTED, ("u", "v", "weight
 _SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
 
 
-def mtx_blocks(path: Path) -> Blocks:
+def mtx_blocks(path: Path, *, encoding: str | None = None) -> Blocks:
     """Yield the header and the blocks of a square coordinate matrix, plain or compressed.
 
     Each stored entry becomes an edge, including zeros and the diagonal. A symmetric matrix stores
@@ -28,7 +28,7 @@ def mtx_blocks(path: Path) -> Blocks:
 
     Source: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
     """
-    with open_text(path) as file:
+    with open_text(path, encoding) as file:
         fields_of_entry = _fields(file, *next(file.lines()))
         number, line = file.first_row(_COMMENT, "line of sizes")
         fields = split_fields(line)
@@ -76,4 +76,5 @@ FORMAT = Format(
     blocks=mtx_blocks,
     write=write_mtx,
     begins=lambda line: line.lower().startswith(b"%%matrixmarket"),
+    is_text=True,
 )

@@ -17,7 +17,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import FileFormatError, OptionError, file_errors
+from ....errors import FileFormatError, file_errors
 from ....graphs.libraries import arrow_csv, pa
 from ....progress import report_progress
 from ...file_checks import max_expanded_size
@@ -37,6 +37,11 @@ DECOMPRESSORS: dict[str, Callable[..., Any]] = {
 }
 
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
+#: Those of other encodings, the longer ones first: that of UTF-16 begins that of UTF-32.
+_BYTE_ORDER_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 #: Bytes of the longest line, except in formats whose lines list all neighbours.
 LONGEST_LINE = 2**20
 _BUFFER_SIZE = 2**17
@@ -68,6 +73,34 @@ class _FileWithLineFeeds(_CountedFile):
     def readinto(self, buffer: Any) -> int:
         count = super().readinto(buffer)
         buffer[:count] = bytes(buffer[:count]).replace(b"\r", b"\n")
+        return count
+
+
+class _Utf8(io.RawIOBase):
+    """A file of text in some encoding, read as UTF-8."""
+
+    def __init__(self, path: Place, file: Any, encoding: str) -> None:
+        self._path, self._file, self._encoding = path, file, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._line, self._rest = 1, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            data = self._file.read1(_BUFFER_SIZE)
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                line = self._line + error.object[: error.start].count(b"\n")
+                fail(self._path, line, f"the text is not {self._encoding}: {error}")
+            self._rest = text.encode()
+            self._line += text.count("\n")
+            if not data:
+                break
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
         return count
 
 
@@ -160,7 +193,8 @@ def open_text(path: Place, encoding: str | None = None) -> Iterator[TextFile]:
             if decompress is not None:
                 data = stack.enter_context(decompress(file))
                 file = io.BufferedReader(_CountedFile(data, check), _BUFFER_SIZE)
-            yield TextFile(path, _as_utf8(_with_line_feeds(file), encoding))
+            file = _as_utf8(path, file, encoding)
+            yield TextFile(path, _with_line_feeds(file))
 
 
 def _with_line_feeds(file: Any) -> Any:
@@ -171,12 +205,13 @@ def _with_line_feeds(file: Any) -> Any:
     return io.BufferedReader(_FileWithLineFeeds(file, lambda _: None), _BUFFER_SIZE)
 
 
-def _as_utf8(file: IO[bytes], encoding: str | None) -> Any:
-    """Return a file of text in an encoding as a file of UTF-8."""
-    try:
-        return file if encoding is None else codecs.EncodedFile(file, "utf-8", encoding)
-    except LookupError as error:
-        raise OptionError(f"unknown encoding {encoding!r}; known are those of Python") from error
+def _as_utf8(path: Place, file: Any, encoding: str | None) -> Any:
+    """Return a file of text as a file of UTF-8; its byte order mark may state the encoding."""
+    start = file.peek(4)
+    marks = (name for name, mark in _BYTE_ORDER_MARKS.items() if start.startswith(mark))
+    if (encoding := encoding or next(marks, None)) is None:
+        return file
+    return io.BufferedReader(_Utf8(path, file, encoding), _BUFFER_SIZE)
 
 
 def split_fields(line: bytes) -> list[bytes]:

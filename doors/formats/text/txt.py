@@ -21,7 +21,7 @@ _COMMENTS = b"#%"
 _MAX_PENDING_LINES = 2**16
 
 
-def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
+def txt_blocks(path: Path, weight: Weight = "weight", *, encoding: str | None = None) -> Blocks:
     """Yield the header and the blocks of a text edge list, plain or compressed.
 
     Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The numbers of
@@ -35,7 +35,7 @@ def txt_blocks(path: Path, weight: Weight = "weight") -> Blocks:
     Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. If float64 would
     round an integer, the file is refused.
     """
-    with open_text(path) as file:
+    with open_text(path, encoding) as file:
         _check_first_lines(file)
         if isinstance(weight, tuple | int):
             weight = (0, 1, weight) if isinstance(weight, int) else weight
@@ -152,4 +152,5 @@ FORMAT = Format(
     tables=partial(csv_tables, comments=_COMMENTS),
     has_columns=True,
     begins=lambda line: not line.isspace() and all(map(is_number, split_fields(line))),
+    is_text=True,
 )
