@@ -53,6 +53,8 @@ class Sizes:
     #: Threads from which all join pairs. Otherwise one thread joins, which needs no atomic
     #: operations and half the memory for each node.
     joined_together: int = 4
+    #: Pairs from which they do so. With fewer pairs, a thread often replaces links of the others.
+    pairs_joined_together: int = 2**20
     #: Pairs of a run, which fit in a cache. A larger bucket is a run of its own.
     run: int = 2**12
     #: Pairs. If a run is longer than this and than a quarter of a thread's share, all pairs are

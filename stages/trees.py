@@ -85,7 +85,7 @@ def unite_trees(
     root = ops.pointer_jump(united)
     smallest = ops.scatter_reduce(root, vertex, len(root), "min", len(root))
     num_active = len(active) - len(chosen)
-    return ops.gather(smallest, root), ops.sort(chosen), len(chosen), num_active
+    return ops.gather(smallest, root), chosen, len(chosen), num_active
 
 
 @stage(writes="one_active_left")

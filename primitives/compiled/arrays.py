@@ -25,6 +25,8 @@ from .runs import DIGIT, Runs, choose_buckets
 Array = NDArray[Any]
 
 _NO_ORDER = np.empty(0, np.uint32)
+#: The threads that join runs in order: one joins, and two sort faster than it joins.
+_JOINERS = 3
 
 
 class NumbaArrays(BlockArrays):
@@ -135,7 +137,7 @@ class NumbaArrays(BlockArrays):
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         size, number, share = len(root), empty(len(root), root.dtype), self._team.share
-        if len(self._team.shares(size)) <= 2:  # one thread in one pass is as fast
+        if len(self._team.shares(size)) == 1:
             total = trees.number_in_order(raw(root), raw(number))
             if total >= 0:
                 return number, total
@@ -256,9 +258,7 @@ class NumbaArrays(BlockArrays):
         self, runs: Runs, size: int, failed: Array, dtype: Any
     ) -> tuple[Array, Array]:
         """Join all runs in this thread, while the other threads sort later runs."""
-        shares = len(self._team.shares(len(runs.records)))
-        if shares < sizes().joined_together <= self._team.size:
-            shares = 1  # there are too few pairs for helpers to get ahead
+        shares = min(_JOINERS, len(self._team.shares(len(runs.records))))
         root = self.arange(size, dtype=self.index_dtype(size))
         joining = empty(min(len(runs.records), max(0, size - 1)) + 1, dtype)
         states, progress = np.zeros(len(runs.ends), np.uint64), np.zeros(2, np.uint64)
@@ -293,7 +293,7 @@ class NumbaArrays(BlockArrays):
     def _make_runs(self, u: Array, v: Array, key: Array, size: int) -> Runs | None:
         """Distribute the pairs to runs; return None if a run or a pair does not fit."""
         length, shares, share = len(key), len(self._team.shares(len(key))), self._team.share
-        if not length or length > 2**32 or u.itemsize > 4 or v.itemsize > 4:
+        if not length or length > 2**32 or size > 2**32:
             return None
         words = raw(key)
         lowest, highest = self._extent(words)
@@ -309,6 +309,7 @@ class NumbaArrays(BlockArrays):
             return None
         # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
         is_together = size < 2**31 and length < 2**32 and shares >= sizes().joined_together
+        is_together &= length >= sizes().pairs_joined_together
         links, records = empty(size * is_together, np.uint64), empty(2 * length, np.uint64)
         records = records.reshape(-1, 2)
         if is_together:
@@ -409,17 +410,13 @@ class NumbaArrays(BlockArrays):
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
         The kernel writes them to the front of each share's range. Then they move to the front of
-        the arrays.
+        the arrays, one array for each thread.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         counts = self._team.share(kernel, length, *arguments, *map(raw, outs))
-        total = counts[0]
-        for (start, _), count in zip(self._team.shares(length)[1:], counts[1:], strict=True):
-            if total < start:
-                for out in outs:
-                    out[total : total + count] = out[start : start + count]
-            total += count
-        return tuple(out[:total] for out in outs)
+        starts = [start for start, _ in self._team.shares(length)]
+        self._team.run(_close_gaps, len(outs), Each(outs), starts, counts)
+        return tuple(out[: sum(counts)] for out in outs)
 
     def _has_rare_label(self, label: Array, ends: Array) -> Array:
         """Return a bit for each node: whether its label is not that of most ends of pairs.
@@ -440,6 +437,15 @@ class NumbaArrays(BlockArrays):
         self._team.share(pairs.mark_unlike, len(bits), words, median, bits, per_place=64)
         self._cached = weakref.ref(label), bits
         return bits
+
+
+def _close_gaps(array: Array, starts: Sequence[int], counts: Sequence[int]) -> None:
+    """Move the elements at the front of each range to the front of the array."""
+    total = counts[0]
+    for start, count in zip(starts[1:], counts[1:], strict=True):
+        if total < start:
+            array[total : total + count] = array[start : start + count]
+        total += count
 
 
 def _words_of_roots(values: Array) -> tuple[Array, np.uint64]:

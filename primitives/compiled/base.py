@@ -27,7 +27,7 @@ _CACHE_LINE = 64
 class BaseArrays(NumpyArrays):
     """The primitives over elements and segments.
 
-    `partition`, `sort` and `where` are NumPy's. Reductions of floats are NumPy's too: the order of
+    `partition` and `sort` are NumPy's. Reductions of floats are NumPy's too: the order of
     additions determines their last bits.
     """
 
@@ -82,6 +82,18 @@ class BaseArrays(NumpyArrays):
             target = out[end : end + len(array)]
             self._team.share(_copy, len(array), np.asarray(array), target)
             end += len(array)
+        return out
+
+    def where(self, mask: Array, yes: Any, no: Any, /) -> Array:
+        if len(mask) < sizes().filled_together:
+            return super().where(mask, yes, no)
+        out = empty(len(mask), np.where(mask[:1], _part(yes, 0, 1), _part(no, 0, 1)).dtype)
+
+        def choose(start: int, stop: int) -> None:
+            np.copyto(out[start:stop], _part(no, start, stop))
+            np.copyto(out[start:stop], _part(yes, start, stop), where=mask[start:stop])
+
+        self._team.share(choose, len(mask))
         return out
 
     def minimum(self, left: Array, right: Any, /) -> Array:
@@ -183,16 +195,21 @@ class BaseArrays(NumpyArrays):
     ) -> Array:
         if values.dtype.kind not in "iu":
             return super().scatter_reduce(index, values, size, op, initial)
-        # Each thread reduces to a separate row, if there are more values than places.
-        shares = max(1, min(len(self._team.shares(len(index))), len(index) // max(1, size)))
+        shares = self._num_rows(len(index), size)
         neutral = 0 if op == "sum" else initial
         rows = [self.full(size, initial, values.dtype)]
         rows += [self.full(size, neutral, values.dtype) for _ in range(shares - 1)]
         columns = raw(index), plain(values), Each(rows)
         ranges = ranges_of(len(index), shares)
         self._team.run(scatter.SCATTER_REDUCE[op], shares, *ranges, *columns)
-        for row in rows[1:]:
-            UFUNCS[op](rows[0], row, out=rows[0])
+
+        def join_rows(start: int, stop: int) -> None:
+            out = rows[0][start:stop]
+            for row in rows[1:]:
+                UFUNCS[op](out, row[start:stop], out=out)
+
+        if shares > 1:
+            self._team.share(join_rows, size)
         return rows[0]
 
     def deal(self, index: Array, size: int, /, *columns: Array) -> tuple[Array, ...]:
@@ -206,25 +223,50 @@ class BaseArrays(NumpyArrays):
         return offsets, *dealt
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
-        """Use one thread: several threads would need a second pass, which doubles the work."""
-        out, next_place = empty(len(index), start.dtype), start.copy()
-        columns = raw(index), raw(values), raw(next_place), raw(out)
-        scatter.multiprefix(0, len(index), *columns)
+        """Use one thread or at least three: several need a second pass, which doubles the work.
+
+        First, each thread adds its values to a separate row. The sums of earlier rows are then the
+        starts of each row.
+        """
+        size, out = len(start), empty(len(index), start.dtype)
+        shares = self._num_rows(len(index), size)
+        if shares < 3:
+            shares = 1
+        rows = self.full(shares * size, 0, start.dtype).reshape(shares, size)
+        columns = raw(index), raw(values)
+        ranges = ranges_of(len(index), shares)
+        if shares > 1:
+            self._team.run(
+                scatter.SCATTER_REDUCE["sum"], shares, *ranges, *columns, Each(raw(rows))
+            )
+        self._team.share(scatter.start_rows, size, raw(start), raw(rows))
+        self._team.run(scatter.multiprefix, shares, *ranges, *columns, Each(raw(rows)), raw(out))
         return out
+
+    def _num_rows(self, length: int, size: int) -> int:
+        """Return the number of threads that reduce values to separate rows of `size` places.
+
+        All rows have at most two places for each value.
+        """
+        return max(1, min(len(self._team.shares(length)), 2 * length // max(1, size)))
 
     def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
         """Apply a function to shares of two arrays, or of an array and a number."""
         if len(left) < sizes().filled_together or (np.ndim(right) and len(right) != len(left)):
             result: Array = function(left, right)
             return result
-        out = empty(len(left), function(left[:1], right[:1] if np.ndim(right) else right).dtype)
+        out = empty(len(left), function(left[:1], _part(right, 0, 1)).dtype)
 
         def apply(start: int, stop: int) -> None:
-            other = right[start:stop] if np.ndim(right) else right
-            function(left[start:stop], other, out=out[start:stop])
+            function(left[start:stop], _part(right, start, stop), out=out[start:stop])
 
         self._team.share(apply, len(left))
         return out
+
+
+def _part(values: Any, start: int, stop: int) -> Any:
+    """Return a slice of an array; a number as it is."""
+    return values[start:stop] if np.ndim(values) else values
 
 
 def _copy(start: int, stop: int, values: Array, out: Array) -> None:

@@ -34,6 +34,15 @@ SCATTER_REDUCE = {"min": _reducing(min), "max": _reducing(max), "sum": _reducing
 
 
 @kernel
+def start_rows(start, stop, first, rows):
+    """Replace the total of each row at each place by `first` plus the totals of earlier rows."""
+    for i in range(start, stop):
+        total = first[i]
+        for row in range(len(rows)):
+            rows[row, i], total = total, total + rows[row, i]
+
+
+@kernel
 def multiprefix(start, stop, index, values, total, out):
     """Write the total at each value's place, then add the value to it."""
     for i in range(start, stop):
