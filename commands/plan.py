@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..pipeline.streaming.facts import GraphFacts
 from ..primitives import resolve_backend
 from ..runtime.host import processors, show_bytes
 from ..runtime.team import kernel_threads
-from .shared.terminal import SLACK, open_inputs, print_lines, report, rss_bytes, within
+from .shared.terminal import open_inputs, print_lines, report, rss_bytes, with_slack, within
 
 
 def run(options: argparse.Namespace) -> None:
@@ -27,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     check_count("workers", options.workers, 1)
     rates = Rates(parse_bytes(options.disk, "disk"), parse_bytes(options.network, "network"))
     workers = _workers(options)
-    process_bytes = rss_bytes() + SLACK  # after the graph is opened, as in `solve`
+    process_bytes = rss_bytes()  # after the graph is opened, as in `solve`
     with within(options.memory) as memory:
         run_options = Options(
             strategy=options.strategy,
@@ -62,6 +63,7 @@ def _workers(options: argparse.Namespace) -> Workers:
 def _facts(planned: Plan, workers: Workers, num_edges: int, process_bytes: int) -> dict[str, Any]:
     """Return a plan, ready for JSON; `process_bytes` is the memory before the solve."""
     estimate = {} if planned.estimate is None else planned.estimate._asdict()
+    peak, least = planned.memory, planned.least_memory
     return {
         "algorithm": planned.algorithm,
         "backend": planned.backend,
@@ -70,8 +72,8 @@ def _facts(planned: Plan, workers: Workers, num_edges: int, process_bytes: int) 
         "scheduler": planned.scheduler,
         "threads": workers.task_threads,
         "partitions": planned.partitions,
-        "peak": None if planned.memory is None else planned.memory + process_bytes,
-        "least": None if planned.least_memory is None else planned.least_memory + process_bytes,
+        "peak": None if peak is None else peak + process_bytes,
+        "least": None if least is None else least + with_slack(process_bytes),
         "task_edges": min(planned.capacity, num_edges),
         **estimate,
     }
@@ -81,7 +83,8 @@ def _cost_lines(facts: dict[str, Any], of_task: str) -> dict[str, str]:
     """Return lines to print; `of_task` is appended to the memory of one task."""
     lines = {}
     if facts["peak"] is not None:
-        lines["peak memory"] = show_bytes(facts["peak"]) + of_task
+        # The peak may equal the bound, and must not seem to exceed it.
+        lines["peak memory"] = show_bytes(facts["peak"], math.floor) + of_task
         lines["least memory"] = f"{show_bytes(facts['least'])}{of_task} (the smallest --memory)"
         lines["edges held"] = f"at most {facts['task_edges']:,} in each task"
     if "scans" in facts:

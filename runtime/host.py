@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -142,11 +143,11 @@ def private_cache_folder(name: str) -> Path | None:
     return None
 
 
-def show_bytes(count: float) -> str:
+def show_bytes(count: float, rounded: Callable[[float], int] = math.ceil) -> str:
     """Format a number of bytes, rounded up."""
     for unit, name in ((10**9, "GB"), (10**6, "MB")):
         if count >= unit:
-            return f"{-(-count * 100 // unit) / 100:g} {name}"
+            return f"{rounded(count * 100 / unit) / 100:g} {name}"
     return f"{count:g} bytes"
 
 

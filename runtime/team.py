@@ -192,12 +192,17 @@ def sharing(threads: int) -> Iterator[None]:
         _sharing.reset(token)
 
 
+def threads_sharing() -> int:
+    """Return the number of threads of `sharing`."""
+    return _sharing.get()
+
+
 def in_shares(function: Callable[[int, int], Any], length: int, per_place: int = 1) -> list[Any]:
     """Call ``function(start, stop)`` on each share of a range, on the threads of `sharing`.
 
     If each place of the range stands for several elements, `per_place` is their number.
     """
-    return team(_sharing.get()).share(function, length, per_place=per_place)
+    return team(threads_sharing()).share(function, length, per_place=per_place)
 
 
 def kernel_threads() -> int:

@@ -26,8 +26,8 @@ from ...runtime.team import kernel_threads, sharing
 
 #: The value of -o for standard output.
 STDOUT = "-"
-#: Bytes by which the memory of a process may differ when the same command runs again.
-SLACK = 2 * 10**6
+#: The share by which the memory of a process may differ when the same command runs again.
+_SLACK = 0.05
 
 
 def check_files(
@@ -180,4 +180,9 @@ def within(memory: str | None) -> Iterator[int | None]:
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:
-        raise error.beside(bound, held + SLACK, "this process", "--memory ") from error
+        raise error.beside(bound, with_slack(held), "this process", "--memory ") from error
+
+
+def with_slack(held: int) -> int:
+    """Return the most memory that this process may hold when the same command runs again."""
+    return int(held * (1 + _SLACK))

@@ -33,8 +33,8 @@ from ..places.folders import Keys
 from ..places.url import Place, Url
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
-#: Rows of a row group that is written.
-_GROUP_ROWS = 2**20
+#: Rows of a row group that is written, and of a table with names that is read.
+_GROUP_ROWS, _TABLE_ROWS = 2**20, 2**17
 
 
 def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
@@ -68,19 +68,26 @@ def row_groups(
 
 
 def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
-    """Yield for each row group the chosen columns, and a table of them."""
+    """Yield the chosen columns, and a table of them, for at most `_TABLE_ROWS` rows at a time."""
     with _opened(path) as file:
-        yield from _read(file, choose, range(file.num_row_groups), keys)
+        names, stored = _chosen(file, choose, keys)
+        for batch in file.iter_batches(_TABLE_ROWS, columns=stored):
+            yield names, with_keys(pa.table(batch), keys)
 
 
 def _read(
     file: Any, choose: Choose, groups: Iterable[int], keys: Keys
 ) -> Iterator[tuple[ColumnNames, Any]]:
     """Yield for each row group the chosen columns, and a table of them."""
-    names = choose(keyed_schema(file.schema_arrow, keys).names)
-    stored = [name for name in names.present if name in file.schema_arrow.names]
+    names, stored = _chosen(file, choose, keys)
     for group in groups:
         yield names, with_keys(file.read_row_group(group, columns=stored), keys)
+
+
+def _chosen(file: Any, choose: Choose, keys: Keys) -> tuple[ColumnNames, list[str]]:
+    """Return the chosen columns, and those of them that the file stores."""
+    names = choose(keyed_schema(file.schema_arrow, keys).names)
+    return names, [name for name in names.present if name in file.schema_arrow.names]
 
 
 def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:

@@ -34,13 +34,16 @@ from ...graphs.source import EdgeSource, check_dtype
 from ...graphs.vertex_names import StoredNames
 from ...progress import report_progress
 from ...runtime.scratch import LOCK, scratch_folder
-from ...runtime.team import kernel_threads
+from ...runtime.team import threads_sharing
 from ..formats.npy import npy_source
 from ..libraries.arrow_tables import arrow_dtype, arrow_values
 from .pairs import common_type
 
-#: The smallest accepted memory bound in bytes; DuckDB gets half of the bound.
-_MIN_MEMORY = 2**28
+#: Bytes of pyarrow and DuckDB, without data. DuckDB gets half of the rest of a bound on memory, and
+#: pairs, blocks and columns need the other half.
+_LIBRARIES = 140_000_000
+#: The smallest number of bytes that are enough for DuckDB.
+_LEAST_FOR_DUCKDB = 2**27
 #: The largest size of a block in bytes, so that places have 32 bits.
 _MAX_BLOCK_BYTES = 2**31
 #: Folders of files that only numbering needs.
@@ -82,7 +85,7 @@ class Spill(NamedTuple):
     """
 
     #: Bytes that numbering in memory needs for each byte of the columns.
-    growth: int = 4
+    growth: int = 7
     #: Number of parts of the names.
     parts: int = 32
     #: Size of a block as a share of the memory for DuckDB.
@@ -106,9 +109,10 @@ def number_beyond_memory(
     `identity`, a JSON value. If `folder` is None, the files are in a scratch folder, which is
     removed when the names are no longer used.
     """
-    if memory < _MIN_MEMORY:
-        raise MemoryBoundError.of(memory, _MIN_MEMORY, "to number the names of vertices on disk")
-    memory //= 2  # for DuckDB
+    least = _LIBRARIES + 2 * _LEAST_FOR_DUCKDB
+    if memory < least:
+        raise MemoryBoundError.of(memory, least, "to number the names of vertices on disk")
+    memory = (memory - _LIBRARIES) // 2  # for DuckDB
     with contextlib.ExitStack() as resources, duckdb_errors():
         if folder is None:
             folder = Path(resources.enter_context(scratch_folder())) / "checkpoint" / "pairs"
@@ -118,7 +122,7 @@ def number_beyond_memory(
         shutil.rmtree(folder / "spill", ignore_errors=True)  # of a killed run
         config = {
             "memory_limit": f"{memory // 2**20}MiB",
-            "threads": kernel_threads(),
+            "threads": threads_sharing(),
             "temp_directory": str(folder / "spill"),
             "preserve_insertion_order": False,
         }
@@ -183,6 +187,7 @@ def _source(folder: Path, resources: contextlib.ExitStack, spill: Spill) -> Edge
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / "state.json").unlink(missing_ok=True)
     names = StoredNames(folder / "names.parquet", resources, spill.few_bytes)
+    pa.default_memory_pool().release_unused()
     blocks = [npy_source(path) for path in sorted((folder / "edges").iterdir())]
     segments = tuple(segment for block in blocks for segment in block.segments)
     return EdgeSource(segments, num_vertices=len(names), names=names)
@@ -282,13 +287,13 @@ def _rank(connection: Any, folder: Path) -> None:
 def _decode(rows: list[int], folder: Path) -> None:
     """Write the columns u and v of each block."""
     numbers = _numbers_of_codes(folder)
-    is_small = sum(map(len, numbers.values())) < 2**31
+    dtype = next((number.dtype for number in numbers.values()), np.dtype(np.int32))
     for block, count in enumerate(rows):
         report_progress("number pairs", sum(rows[:block]), sum(rows))
         edges = folder / "edges" / f"{block:08}"
         if (edges / "v.npy").exists():
             continue
-        ends = np.empty(2 * count, np.int32 if is_small else np.int64)
+        ends = np.empty(2 * count, dtype)
         for part, number in numbers.items():
             for path in (folder / "codes" / f"part={part}" / f"block={block}").glob("*"):
                 codes = parquet.read_table(path, partitioning=None)
@@ -298,15 +303,19 @@ def _decode(rows: list[int], folder: Path) -> None:
     report_progress("number pairs", sum(rows), sum(rows))
 
 
-def _numbers_of_codes(folder: Path) -> dict[int, NDArray[np.int64]]:
+def _numbers_of_codes(folder: Path) -> dict[int, NDArray[Any]]:
     """Return for each part the number of each code: the rank of its first appearance."""
     files = sorted((folder / "dictionaries").iterdir())
     tables = [parquet.read_table(file, columns=["first"], partitioning=None) for file in files]
     firsts = [np.asarray(table["first"]) for table in tables]
     bounds = np.cumsum([len(first) for first in firsts])
-    order = np.argsort(np.concatenate(firsts))
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
+    first = np.concatenate(firsts)
+    del tables, firsts
+    order = np.argsort(first)
+    del first
+    dtype = np.int32 if len(order) < 2**31 else np.int64
+    number = np.empty(len(order), dtype)
+    number[order] = np.arange(len(order), dtype=dtype)
     parts = (int(file.stem) for file in files)
     return dict(zip(parts, np.split(number, bounds[:-1]), strict=True))
 

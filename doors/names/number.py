@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import OptionError
 from ...graphs.edge_list import EdgeList
+from ...graphs.libraries import pa
 from ...graphs.source import EdgeSource
 from ...graphs.vertex_names import VertexNames
 from ...progress import report_progress
@@ -96,4 +97,5 @@ def _number_in_memory(pairs: deque[Any]) -> EdgeList:
     report_progress("number names", 0, 2 * num_edges)
     u, v, weight, names = number_names(pairs)
     report_progress("number names", 2 * num_edges, 2 * num_edges)
+    pa.default_memory_pool().release_unused()
     return EdgeList(u, v, weight, names=VertexNames(names))

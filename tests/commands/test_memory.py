@@ -1,9 +1,12 @@
 """The bound of --memory holds for a whole command, and the least bound of an error works."""
 
+import re
+
 import pytest
 
 from benchmarks.bounds import command_in_least_memory
 from mstflow.__main__ import main
+from mstflow.pipeline.options import parse_bytes
 
 SPARSE = "random --vertices 2e6 --edges 2e6"
 DENSE = "random --vertices 1e6 --edges 4e6"
@@ -33,3 +36,10 @@ def test_a_command_keeps_to_the_least_bound(graph, command, suffix, graphs, tmp_
     facts = command_in_least_memory([name, graphs[graph], *options, *output])
     assert facts["status"] == 0, facts["error"]
     assert facts["peak"] <= facts["least"], facts
+
+
+@pytest.mark.parametrize("bound", ["5GB", "6234.56MB", "5.236GB"])
+def test_a_plan_never_prints_a_peak_above_the_bound(bound, capsys):
+    assert main(["plan", "--vertices", "1e8", "--edges", "2e8", "--memory", bound]) == 0
+    (peak,) = re.findall(r"peak memory +(.*)", capsys.readouterr().out)
+    assert parse_bytes(bound) - 2 * 10**7 < parse_bytes(peak) <= parse_bytes(bound)

@@ -36,7 +36,7 @@ RANDOM = np.random.default_rng(26)
 
 #: Nothing fits in memory; few pairs make several parts and blocks.
 SPILL = Spill(growth=2**40, parts=2)
-BLOCKS = SPILL._replace(block_share=1500 / 10**9)
+BLOCKS = SPILL._replace(block_share=1000 / 10**9)
 MEMORY = 2 * 10**9
 
 
