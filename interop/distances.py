@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import BallTree, KDTree, NearestNeighbors
+from sklearn.neighbors import VALID_METRICS, BallTree, KDTree, NearestNeighbors
 from sklearn.utils.validation import validate_data
 
 from ..forest.forest import Forest
@@ -36,6 +36,50 @@ _POINT_METRICS = {
 }
 #: The same for Minkowski distances, by p.
 _MINKOWSKI_METRICS = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
+#: Names of metrics that only the trees of scikit-learn know, and those of `pairwise_distances`.
+_TREE_METRICS = {"p": "minkowski", "infinity": "chebyshev", "pyfunc": "pyfunc"}
+_KNOWN_METRICS = {*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"], *_TREE_METRICS}
+
+
+def checked_metric(estimator: Any, samples: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the metric of an estimator and its parameters, as `pairwise_distances` takes them.
+
+    Parameters that depend on all samples are computed. A first distance checks the parameters.
+    """
+    given, params = estimator.metric, dict(estimator.metric_params or {})
+    if not callable(given) and given not in _KNOWN_METRICS:
+        known = ", ".join(sorted(_KNOWN_METRICS - {"precomputed"}))
+        message = f"metric {given!r} is not known; choose from: {known}"
+        raise ValueError(message)
+    metric = _TREE_METRICS.get(given, given) if isinstance(given, str) else given
+    try:
+        if metric == "pyfunc":
+            metric = params.pop("func", None)
+        elif metric == "mahalanobis":
+            params = {"VI": _inverse_covariance(samples, **params)}
+        elif metric == "seuclidean":
+            variance = params.get("V")
+            variance = np.var(samples, axis=0, ddof=1) if variance is None else variance
+            params["V"] = np.ascontiguousarray(variance, np.float64)
+        elif metric == "minkowski" and not params.get("p", 2) > 0:
+            message = "p must be greater than 0"
+            raise ValueError(message)
+        pairwise_distances(samples[:1], samples[:1], metric=metric, **params)
+    except (ValueError, TypeError) as error:
+        message = f"metric {given!r} with metric_params={estimator.metric_params!r}: {error}"
+        raise ValueError(message) from error
+    return metric, params
+
+
+def _inverse_covariance(samples: Any, V: Any = None, VI: Any = None) -> NDArray[Any]:  # noqa: N803
+    """Return the inverse covariance matrix of `samples`, unless it or the matrix `V` is given."""
+    if VI is None:
+        VI = np.linalg.inv(np.atleast_2d(np.cov(samples.T) if V is None else V))  # noqa: N806
+    inverse, width = np.ascontiguousarray(VI, np.float64), samples.shape[1]
+    if inverse.shape != (width, width):  # SciPy would read other memory
+        message = f"the matrix must have shape {(width, width)}, not {inverse.shape}"
+        raise ValueError(message)
+    return inverse
 
 
 def resolve_algorithm(estimator: Any, samples: Any) -> str:
@@ -48,6 +92,8 @@ def resolve_algorithm(estimator: Any, samples: Any) -> str:
         message = f"algorithm must be 'auto', 'brute', 'kd_tree' or 'ball_tree', not {algorithm!r}"
         raise ValueError(message)
     supported = [name for name, tree in _TREES.items() if metric in tree.valid_metrics]
+    if algorithm == "auto" and "w" in (estimator.metric_params or {}):
+        supported = [name for name in supported if name != "kd_tree"]  # it has no weights
     if algorithm in _TREES and algorithm not in supported:
         tree_name = _TREES[algorithm].__name__
         message = (
@@ -77,13 +123,14 @@ def all_pairs(estimator: Any, samples: Any, min_samples: int = 1) -> EdgeSource:
         name = None
     if name is not None and not issparse(samples):
         return points(samples, metric=name, min_samples=min_samples)
+    metric, params = checked_metric(estimator, samples)
 
     def row_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         rows = (samples[numbers[:, 0].astype(np.int64)] for numbers in (a, b))
         distances: NDArray[Any] = pairwise_distances(*rows, metric=metric, **params)
         return distances
 
-    row_distances.__name__ = str(metric)
+    row_distances.__name__ = str(estimator.metric)
     numbers = np.arange(samples.shape[0], dtype=np.float64).reshape(-1, 1)
     return points(numbers, metric=row_distances, min_samples=min_samples)
 
@@ -108,12 +155,13 @@ def samples_forest(
         return minimum_spanning_forest(edges, num_vertices=tree.num_vertices, progress=False)
     n = samples.shape[0]
     count = min(max(estimator.n_neighbors, min_samples), n)
+    metric, metric_params = checked_metric(estimator, samples)
     search = NearestNeighbors(
         n_neighbors=count,
         algorithm=algorithm,
         leaf_size=estimator.leaf_size,
-        metric=estimator.metric,
-        metric_params=estimator.metric_params or {},
+        metric=metric,
+        metric_params=metric_params,
         p=None,  # its default would replace `p` of the parameters
         n_jobs=estimator.n_jobs,
     )

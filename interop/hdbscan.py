@@ -16,7 +16,13 @@ from ..forest.reachability import mutual_reachability
 from ..graphs.edge_list import EdgeList
 from ..pipeline.options import check_count
 from ..solve import minimum_spanning_forest
-from .distances import given_distances, resolve_algorithm, samples_forest, warn_of_components
+from .distances import (
+    checked_metric,
+    given_distances,
+    resolve_algorithm,
+    samples_forest,
+    warn_of_components,
+)
 
 #: Labels of samples with an infinite or a missing value, as in scikit-learn.
 _INFINITE, _MISSING = -2, -3
@@ -266,10 +272,9 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
             self.centroids_ = np.array(means).reshape(shape)
         if self.store_centers in ("medoid", "both"):
             medoids = []
+            metric, params = checked_metric(self, samples[self.labels_ > _INFINITE])
             for rows in members:
-                distances = pairwise_distances(
-                    samples[rows], metric=self.metric, **self.metric_params or {}
-                )
+                distances = pairwise_distances(samples[rows], metric=metric, **params)
                 medoids.append(rows[(distances * self.probabilities_[rows]).sum(axis=1).argmin()])
             self.medoids_ = samples[medoids].reshape(shape)
 

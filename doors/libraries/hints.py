@@ -81,7 +81,10 @@ def _array_hints(a: NDArray[Any]) -> list[str]:
     if a.ndim == 2 and a.shape[0] in (2, 3) and _are_ids(a[:2]):
         hints.append(_columns_hint("rows", "a[0]", "a[1]", "a[2]", a.shape[0]))
     if a.ndim == 2:
-        hints += [*_distance_hints(a), "if its rows are points, pass mstflow.points(a)"]
+        hints += [
+            *_distance_hints(a),
+            "to cluster points, use mstflow.cluster; for their tree, pass mstflow.points(a)",
+        ]
     if a.ndim == 2 and a.shape[0] == a.shape[1]:
         hints.append("if zero means no edge in a matrix, pass scipy.sparse.coo_array(a)")
     size = (1 + math.isqrt(1 + 8 * a.size)) // 2

@@ -563,3 +563,95 @@ def test_many_given_vertices_warn(makes):
     message = "80,000,000 vertices for 3 edges, .*; the largest vertex id is 2; pass a smaller"
     with pytest.warns(mstflow.errors.GraphWarning, match=message):
         EdgeSource.of(edge_list(graph, count)).warn_if_sparse(is_wanted=makes == "option")
+
+
+LINKS = {"a": [7, 5, 7], "b": [5, 9, 9], "km": [2.0, 1.0, 3.0]}
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 2), (2, 1, 0), (5, 0, 7)])
+@pytest.mark.parametrize("is_dask", [False, True])
+@pytest.mark.parametrize("memory", [None, "1GB"])
+def test_integers_as_labels_of_columns(labels, is_dask, memory):
+    frame = pandas.DataFrame(LINKS).set_axis(list(labels), axis=1)
+    graph = dataframe.from_pandas(frame, npartitions=2) if is_dask else frame
+    u, v, weight = labels
+    forest = minimum_spanning_forest(graph, ends=(u, v), weight=weight, memory=memory)
+    assert (list(forest.names), forest.edge_ids.tolist()) == ([7, 5, 9], [0, 1])
+    for columns, option in (((u, v, weight), "weight"), ((u, v), weight)):
+        forest = minimum_spanning_forest(graph, columns=columns, weight=option, first_id=5)
+        assert (forest.edge_ids.tolist(), forest.weight.tolist()) == ([0, 1], [2.0, 1.0])
+    with pytest.raises(GraphError, match="expected one column each for 0 and 8; found"):
+        minimum_spanning_forest(graph, ends=(0, 8), weight=weight)
+
+
+def test_integers_and_strings_as_labels():
+    mixed = pandas.DataFrame(LINKS).set_axis([0, "0", "km"], axis=1)
+    with pytest.raises(GraphError, match="columns 0, '0', 'km' have the same text"):
+        minimum_spanning_forest(mixed, ends=(0, "0"), weight="km")
+    columns = {0: LINKS["a"], 1: LINKS["b"], "weight": LINKS["km"]}
+    assert minimum_spanning_forest(columns, ends=(0, 1)).edge_ids.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "key"), (None, None)])
+def test_ends_in_the_index(names):
+    levels = [LINKS["a"], LINKS["b"], [0, 0, 0]][: len(names)]
+    index = pandas.MultiIndex.from_arrays(levels, names=names)
+    frame = pandas.DataFrame({"km": LINKS["km"]}, index)
+    ends = ("a", "b") if names[0] else ("level_0", "level_1")
+    for graph, options in (
+        (frame, {"weight": "km"}),
+        (frame["km"], {}),
+        (frame["km"], {"weight": "km"}),
+        (frame["km"].rename(None), {}),
+        (frame.rename(columns={"km": "weight"}), {}),
+    ):
+        forest = minimum_spanning_forest(graph, ends=ends, **options)
+        assert (list(forest.names), forest.edge_ids.tolist()) == ([7, 5, 9], [0, 1])
+        found = minimum_spanning_forest(graph, columns=ends, first_id=5, **options)
+        assert found.edge_ids.tolist() == [0, 1]
+    columns = (frame.reset_index()[end] for end in ends)
+    assert len(minimum_spanning_forest(tuple(columns), first_id=5).edge_ids) == 2
+    # Columns of such a table are columns, not tables.
+    columns = (frame["km"].astype(int), frame["km"].astype(int) + 1)
+    assert edge_list(tuple(columns)).u.tolist() == [2, 1, 3]
+    with pytest.raises(GraphError, match="found Series"):
+        minimum_spanning_forest(frame["km"].reset_index(drop=True))
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame, pa.table, dict])
+def test_names_that_are_whole_floats(make):
+    table = make({"a": [1, 2, 3], "b": [2.0, 3.0, 1.0], "weight": [1, 2, 3]})
+    forest = minimum_spanning_forest(table, ends=("a", "b"))
+    assert (list(forest.names), forest.num_components) == ([1, 2, 3], 1)
+    for value, message in (
+        (0.5, "edge 1: column 'b' is 0.5, but names are strings or integers"),
+        (float("nan"), "edge 1: column 'b' has no value"),
+        (2.0**53, "edge 1: column 'b' is 9007199254740992.0, which may be rounded"),
+    ):
+        with pytest.raises(GraphError, match=message):
+            minimum_spanning_forest(make({"a": [1, 2], "b": [2.0, value]}), ends=("a", "b"))
+
+
+@pytest.mark.parametrize("is_numpy", [False, True])
+def test_objects_that_are_large_integers(is_numpy):
+    values = np.array([2**63 + 1, 2**63, 2**63 + 2], object)
+    columns = {"u": [0, 1, 0], "v": [1, 2, 2], "weight": values}
+    graph = columns if is_numpy else pandas.DataFrame(columns)
+    forest = minimum_spanning_forest(graph)
+    assert (forest.weight.dtype, forest.weight.tolist()) == (np.uint64, values[:2].tolist())
+    names = minimum_spanning_forest(graph, ends=("weight", "v"), weight=None).names
+    assert list(names)[:2] == [2**63 + 1, 1]
+    for value in (2**64, -1):
+        values[1] = value
+        with pytest.raises(GraphError, match=r"is not exact as uint64|more than 64 bits"):
+            minimum_spanning_forest(columns if is_numpy else pandas.DataFrame(columns))
+    table = pandas.DataFrame({"u": [2**64, 3], "v": [3, 2**70]})
+    with pytest.raises(GraphError, match="cast the columns of both ends to strings"):
+        minimum_spanning_forest(table, ends=("u", "v"))
+    names = minimum_spanning_forest(table.astype(str), ends=("u", "v")).names
+    assert list(names) == [str(2**64), "3", str(2**70)]
+
+
+def test_the_weights_are_not_an_end():
+    with pytest.raises(OptionError, match="column 'u' has an end of each edge, not the weights"):
+        minimum_spanning_forest({"u": [0], "v": [1], "weight": [5]}, weight="u")

@@ -95,7 +95,7 @@ CASES = [
     Case("condensed distances", "a", pdist(SAMPLES), rf"distances of all pairs.*?, {PASS}", TREE),
     Case("matrix of weights", "a", MATRIX, rf"zero means no edge.*?, {PASS}", [1, 2]),
     Case("bool matrix", "a", MATRIX > 0, rf"zero means no edge.*?, {PASS}", [1, 1]),
-    Case("points", "a", SAMPLES, rf"rows are points, {PASS}", TREE),
+    Case("points", "a", SAMPLES, rf"for their tree, {PASS}", TREE),
     Case(
         "edges as rows", "a", np.array([*EDGES, EDGES[0]]), rf"columns are u, v.*?, {PASS}", [1, 2]
     ),

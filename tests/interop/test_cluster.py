@@ -223,8 +223,60 @@ def test_bad_parameters(estimator, message):
         estimator.fit(X)
 
 
+V = np.cov(X.T)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 300])
+@pytest.mark.parametrize(
+    ("metric", "params", "expected"),
+    [
+        ("mahalanobis", {"V": V}, {"VI": np.linalg.inv(V)}),
+        ("mahalanobis", {"VI": np.linalg.inv(V)}, {"VI": np.linalg.inv(V)}),
+        ("mahalanobis", None, {"VI": np.linalg.inv(V)}),
+        ("seuclidean", {"V": V.diagonal()}, {"V": V.diagonal()}),
+        ("seuclidean", None, {"V": V.diagonal()}),
+        ("p", {"p": 3}, {"metric": "minkowski", "p": 3}),
+        ("minkowski", {"p": 3, "w": [1, 2, 3]}, {"p": 3, "w": [1, 2, 3]}),
+    ],
+)
+def test_parameters_of_metrics(metric, params, expected, n_neighbors):
+    distances = pairwise_distances(X, **{"metric": metric} | expected)
+    options = {"metric": metric, "metric_params": params, "n_neighbors": n_neighbors}
+    found = HDBSCAN(store_centers="medoid", **options).fit(X)
+    np.testing.assert_array_equal(
+        found.labels_, HDBSCAN(metric="precomputed").fit_predict(distances)
+    )
+    np.testing.assert_array_equal(
+        SingleLinkage(3, **options).fit_predict(X),
+        SingleLinkage(3, metric="precomputed").fit_predict(distances),
+    )
+
+
+@pytest.mark.parametrize("estimator", [HDBSCAN, SingleLinkage])
+@pytest.mark.parametrize(
+    ("metric", "params", "message"),
+    [
+        ("foo", None, "metric 'foo' is not known; choose from: braycurtis"),
+        (7, None, "metric 7 is not known"),
+        ("euclidean", {"q": 1}, r"metric 'euclidean' with metric_params={'q': 1}: .*'q'"),
+        ("minkowski", {"p": -1}, r"metric 'minkowski' with metric_params={'p': -1}: "),
+        (
+            "mahalanobis",
+            {"V": np.eye(2)},
+            r"(?s)metric 'mahalanobis' with metric_params={'V'.*shape \(3, 3\)",
+        ),
+        ("mahalanobis", {"V": np.zeros((3, 3))}, r"(?s)metric 'mahalanobis' .*Singular"),
+        ("seuclidean", {"V": [1]}, r"metric 'seuclidean' with metric_params={'V'"),
+        ("pyfunc", None, "metric 'pyfunc' with metric_params=None"),
+    ],
+)
+def test_bad_parameters_of_metrics(estimator, metric, params, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(metric=metric, metric_params=params).fit(X)
+
+
 def test_an_array_of_points_has_advice():
-    with pytest.raises(GraphError, match=r"found ndarray of shape \(300, 3\).* use mstflow.clus"):
+    with pytest.raises(GraphError, match=r"array a of shape \(300, 3\).* use mstflow.clus"):
         mstflow.minimum_spanning_forest(X)
 
 
