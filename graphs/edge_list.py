@@ -250,9 +250,9 @@ def join_weights(columns: Sequence[NDArray[Any]], first: int = 0) -> NDArray[Any
 
 def checked_column(name: str, values: Any) -> NDArray[Any]:
     """Return values as a one-dimensional array in native byte order, without rounding."""
-    is_plain = type(values) is np.ndarray and values.ndim == 1 and values.dtype.isnative
-    if is_plain and values.dtype.kind != "O":
-        return values  # the usual case
+    is_usual = type(values) is np.ndarray and values.ndim == 1 and values.dtype.isnative
+    if isinstance(values, np.ndarray) and is_usual and values.dtype.kind != "O":
+        return values
     if isinstance(values, np.ma.MaskedArray):
         raise GraphError(f"{name} must not be a masked array; drop the masked edges first")
     array = device_array(values) if is_on_device(values) else _host_array(name, values)
