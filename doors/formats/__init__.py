@@ -17,7 +17,7 @@ from . import arrow, bin, geojson, image, npy, npz, parquet  # noqa: A004
 from .file_format import Format
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
-from .unsupported import UNSUPPORTED
+from .unsupported import ARCHIVE, UNSUPPORTED, WORKBOOK
 
 #: All formats. The content of a file is tried in this order, after the formats of `UNSUPPORTED`.
 FORMATS = (
@@ -60,7 +60,10 @@ def format_of(path: Place, name: str | None = None, encoding: str | None = None)
         return _format_by_name(name)
     found = _detect(path, encoding)
     if found is None:
-        message = f"{path}: unknown format; pass format= with one of {', '.join(format_names())}"
+        message = (
+            f"{path}: unknown format; give the file a suffix of its format, or pass mstflow.read("
+            f"path, format=...), on the command line --format: {', '.join(format_names())}"
+        )
         raise FileFormatError(message)
     if found.instead:
         raise FileFormatError(f"{path}: mstflow does not read {found.name}; {found.instead}")
@@ -79,6 +82,8 @@ def _detect(path: Place, encoding: str | None) -> Format | None:
         return _format_by_name(suffix[1:])
     # If several formats share a suffix, the content decides between them.
     by_content = _detect_by_content(path, encoding)
+    if by_content is npz.FORMAT:
+        by_content = _kind_of_archive(npz.member_names(path))
     return known[0] if known and by_content not in (*known, *UNSUPPORTED) else by_content
 
 
@@ -134,13 +139,28 @@ def names_folder(path: str | PathLike[str]) -> bool:
     return Path(path).suffix == "" or fspath(path).endswith(("/", sep))
 
 
+def _kind_of_archive(names: list[str]) -> Format:
+    """Return the format of a ZIP archive with files of these names."""
+    if all(name.endswith(".npy") for name in names):
+        return npz.FORMAT
+    is_workbook = any(name.startswith("xl/") or name == "content.xml" for name in names)
+    return WORKBOOK if is_workbook else ARCHIVE
+
+
 def _detect_by_content(path: Place, encoding: str | None) -> Format | None:
     """Return the format of the first comment or other line with which a known format begins.
 
-    Lines after the first one that is not a comment are not read.
+    Lines after the first one that is not a comment are not read. Lines `c x` are comments of
+    DIMACS if a line of this format follows, otherwise edges.
     """
+    first_c: bytes | None = None
     with set_listener(False), open_text(path, encoding) as file:  # these lines will be read again
         for _, line in file.lines():
+            if split_fields(line)[:1] == [b"c"]:
+                first_c = first_c or line
+                continue
+            if first_c is not None and not gr.begins(line):
+                line = first_c
             for kind in (*UNSUPPORTED, *FORMATS):
                 if kind.begins and kind.begins(line):
                     return kind

@@ -287,9 +287,12 @@ def _column_names(path: Place, found: Iterable[str]) -> list[str]:
     others = names - {"edge_id", IDENTITY, "u", "v", *weights}
     if not {"u", "v"} <= names or others or len(weights) > 1:
         shown = ", ".join(sorted(names)) or "nothing"
-        raise FileFormatError(
-            f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"
-        )
+        message = f"{path}: expected arrays u, v and at most one of w, weight; found {shown}"
+        if {"format", "shape", "data"} <= names:
+            message += "; for a matrix of scipy, pass scipy.sparse.load_npz(path)"
+        elif "arr_0" in names:
+            message += "; pass the arrays of numpy.load(path) as a tuple, (u, v, weight)"
+        raise FileFormatError(message)
     return ["u", "v", *weights]
 
 

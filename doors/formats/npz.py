@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
@@ -60,6 +61,17 @@ def _read_arrays(path: Place) -> dict[str, NDArray[Any]]:
             with file_errors(f"{path}: array {name}", *ARRAY_ERRORS), without_warnings():
                 arrays[name] = archive[name]
     return arrays
+
+
+def member_names(path: Place) -> list[str]:
+    """Return the names of the files in an archive; none if it is damaged."""
+    with (
+        contextlib.suppress(*_ARCHIVE_ERRORS),
+        path.open("rb") as file,
+        zipfile.ZipFile(file) as archive,
+    ):
+        return archive.namelist()
+    return []
 
 
 def array_bytes(path: Place) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..libraries.dask import COLUMNS_OF_A_MATRIX
 from .file_format import Format
 
 _NETWORKX = "read it with networkx or igraph and pass the graph, as in networkx."
@@ -14,6 +15,19 @@ def _unsupported(name: str, suffixes: tuple[str, ...], start: bytes, instead: st
     matches = re.compile(rb"\s*(" + start + rb")", re.IGNORECASE).match
     return Format(name, suffixes, begins=lambda line: matches(line) is not None, instead=instead)
 
+
+WORKBOOK = _unsupported(
+    "spreadsheets",
+    (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    rb"\xd0\xcf\x11\xe0",
+    "pass pandas.read_excel(path)",
+)
+ARCHIVE = _unsupported(
+    "archives",
+    (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar"),
+    rb"[^\n]*\x00ustar|7z\xbc\xaf|Rar!",
+    "unpack it, and pass its files",
+)
 
 #: In the order in which a file's content is tried.
 UNSUPPORTED = (
@@ -37,4 +51,18 @@ UNSUPPORTED = (
         "pass mstflow.points of its coordinates",
     ),
     _unsupported("LGF", (".lgf",), rb"@(nodes|arcs|edges)\b", "pass a table of its section @arcs"),
+    _unsupported(
+        "networkx's lines of edges with attributes",
+        (),
+        rb"[^#%{][^{]*\{('.*)?\}\s*$",
+        "pass networkx.read_edgelist(path), with its delimiter= unless that is a space",
+    ),
+    _unsupported(
+        "files of one array",
+        (".npy",),
+        rb"\x93NUMPY",
+        f"if its columns are u, v and weight, pass {COLUMNS_OF_A_MATRIX} of a = numpy.load(path)",
+    ),
+    WORKBOOK,
+    ARCHIVE,
 )

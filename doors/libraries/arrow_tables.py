@@ -29,7 +29,7 @@ def arrow_errors(path: Place) -> Iterator[None]:
         try:
             yield
         except pa.ArrowException as error:
-            message = f"is damaged or has another format ({error}); write it again or pass format="
+            message = f"is damaged or has another format ({error}); write it again"
             raise FileFormatError(f"{path}: {message}") from error
 
 

@@ -303,6 +303,7 @@ def test_bad_pairs_of_columns(ends, message):
         ("bare.txt", "% c\na b\nb c\n", {"ends": (0, 1)}, ["a", "b", "c"]),
         ("wide.txt", "x a b 5\ny b c 3\n", {"ends": (1, 2), "weight": 3}, ["a", "b", "c"]),
         ("tabs.tsv", "New York\tBonn\t5\n", {"ends": (0, 1), "weight": 2}, ["New York", "Bonn"]),
+        ("text.txt", "% c d\nx y\n# z\ny z\n", {"ends": (0, 1)}, ["x", "y", "z"]),
         ("comma.csv", "#a,b\nb,c\n", {"ends": (0, 1)}, ["b", "c"]),
     ],
 )

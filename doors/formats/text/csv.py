@@ -32,10 +32,11 @@ from .row_parser import (
     records,
     whole_lines,
 )
-from .text_file import WRITTEN_AS, TextFile, is_number, open_text, split_fields, write_rows
+from .text_file import WRITTEN_AS, TextFile, open_text, split_fields, write_rows
 from .tidy import has_comments, tidied
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
+_COMMENTS = b"#%"  # before the first row and, if spaces separate fields, between rows
 _MAX_COLUMNS = 4096
 _BLOCK_SIZE = 2**24  # bytes of a block of names, which several threads parse
 
@@ -49,15 +50,15 @@ def csv_blocks(
     graph; all others are ignored. If the first line contains a number, but not the names of both
     ends, it is not a header, and the columns are u, v and optionally weight. The delimiter is the
     first of comma, semicolon, tab and space that occurs in the first line. Lines before it that
-    start with `#` are comments. Fields may be quoted; spaces around them are ignored. Ids and
-    weights are parsed as in `txt_blocks`. The weight may be one of `keys`, the columns that the
+    start with `#` or `%` are comments. Fields may be quoted; spaces around them are ignored. Ids
+    and weights are parsed as in `txt_blocks`. The weight may be one of `keys`, the columns that the
     names of the file's folders state.
     """
     with open_text(path, encoding) as file:
         choose = partial(choose_columns, weight=weight)
         ends = weight[:2] if isinstance(weight, tuple) else None
         by_position = isinstance(weight, tuple | int)
-        delimiter, names, chosen = _read_head(
+        delimiter, names, chosen, has_header = _read_head(
             file, choose, keys, ends=ends, by_position=by_position
         )
         stated = {name: value for name, value in keys if name not in names}
@@ -68,7 +69,10 @@ def csv_blocks(
             raise OptionError(f"{path}: {message}")
         yield Header()
         header = delimiter.decode().join(names)
-        row = Row(b"", row_fields(names, chosen), delimiter=delimiter, header=header)
+        columns = names if has_header else range(len(names))
+        row = Row(
+            b"", row_fields(names, chosen), delimiter=delimiter, header=header, columns=columns
+        )
         blocks = read_rows(file, row)
         if chosen.weight not in stated:
             yield from blocks
@@ -94,15 +98,15 @@ def csv_tables(
     skipped.
     """
     with open_text(path, encoding) as file:
-        delimiter, names, chosen = _read_head(
+        delimiter, names, chosen, _ = _read_head(
             file,
             choose,
             keys,
-            b"#" + comments,
             ends=choose.ends,
             by_position=choose.is_by_position,
             has_names=True,
         )
+        comments = _COMMENTS if delimiter == b" " else comments
         number = file.number + 1
         wanted = [name for name in chosen.present if name in names]
         ends = [name for name in columns_in((chosen.u, chosen.v)) if name in names]
@@ -197,23 +201,23 @@ def _read_head(
     file: TextFile,
     choose: Choose,
     keys: Keys,
-    comments: bytes = b"#",
     *,
     ends: Sequence[Any] | None,
     by_position: bool,
     has_names: bool = False,
-) -> tuple[bytes, list[str], ColumnNames]:
+) -> tuple[bytes, list[str], ColumnNames, bool]:
     """Read the first line, and choose the columns of the graph.
 
     A line of numbers is not a header. If vertices have names and columns are chosen by position,
     there is no header. Without a header, the columns are u, v and weight; if columns are chosen by
     position, further columns may follow.
 
-    Return the delimiter, the names of all columns, and the chosen columns.
+    Return the delimiter, the names of all columns, the chosen columns, and whether a header has the
+    names.
     """
-    number, line = file.first_row(comments, "edges")
+    number, line = file.first_row(_COMMENTS, "edges")
     delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
-    first_lines = tidied(line + file.peek(NUM_LINES), delimiter, comments)
+    first_lines = tidied(line + file.peek(NUM_LINES), delimiter)
     rows = [
         (at, [field.decode(errors="replace") for field in fields])
         for at, fields in records(file, first_lines, number, delimiter)
@@ -223,8 +227,9 @@ def _read_head(
     if len(names) > _MAX_COLUMNS:
         file.fail(number, f"{len(names)} columns, more than {_MAX_COLUMNS}")
     check_is_table(file, rows, delimiter.decode())
+    has_header = not (by_position and has_names) and is_header(names, ends)
     try:
-        if (by_position and has_names) or not is_header(names, ends):
+        if not has_header:
             positions = ends if by_position and has_names else None
             check_is_edge(file, rows, delimiter.decode(), positions)
             if len(names) > 3 and not by_position:
@@ -240,7 +245,7 @@ def _read_head(
         raise
     except ValueError as error:
         file.fail(number, str(error))
-    return delimiter, names, chosen
+    return delimiter, names, chosen, has_header
 
 
 def read_csv_forest(path: Place, weight_dtype: np.dtype[Any], name_type: Any = None) -> SavedForest:
@@ -269,13 +274,12 @@ def write_csv(path: Path, table: EdgeTable) -> None:
 
 
 def _begins(line: bytes) -> bool:
-    """Return whether a line has several fields, and all or none of them are numbers."""
+    """Return whether a line has several fields."""
     fields = split_fields(line.replace(b",", b" ").replace(b";", b" "))
-    numbers = set(map(is_number, fields))
-    if len(fields) < 2 or fields[0][:1] in b"#%" or len(numbers) > 1:
+    if len(fields) < 2 or fields[0][:1] in b"#%":
         return False
     # A byte that is not text becomes an unassigned character, which is not printable.
-    return True in numbers or line.decode(errors=ANY_BYTES).replace("\t", " ").strip().isprintable()
+    return line.decode(errors=ANY_BYTES).replace("\t", " ").strip().isprintable()
 
 
 FORMAT = Format(

@@ -10,7 +10,7 @@ from ....graphs.edge_table import EdgeTable
 from ..file_format import Format
 from .blocks import Blocks, Header
 from .row_parser import Row, read_rows
-from .text_file import TextFile, open_text, shown, split_fields, write_rows
+from .text_file import TextFile, is_number, open_text, shown, split_fields, write_rows
 
 _COMMENT = b"c"
 #: The first field of the lines of edges, and the names of all fields.
@@ -67,11 +67,19 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int 
     return Row(comments, names, tag, 1, num_vertices), None if tag == b"e" else num_edges
 
 
+def begins(line: bytes) -> bool:
+    """Return whether a line is a header or an arc, not an edge of a vertex called `p` or `a`."""
+    tag, *fields = split_fields(line) or [b""]
+    if tag == b"p":
+        return len(fields) > 1 and fields[0] in _LINES
+    return tag == b"a" and len(fields) == 3 and all(map(is_number, fields))
+
+
 FORMAT = Format(
     "gr",
     (".gr", ".col"),
     blocks=gr_blocks,
     write=write_gr,
-    begins=lambda line: split_fields(line)[:1] in ([b"p"], [b"a"], [b"c"]),
+    begins=begins,
     is_text=True,
 )

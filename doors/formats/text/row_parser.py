@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 from ....graphs.edge_list import LARGEST_ID, Columns
 from ....graphs.libraries import arrow_csv, compute, pa
 from ...libraries.arrow_tables import plain_values
-from .text_file import LARGEST_EXACT, LONGEST_LINE, TextFile, range_problem, shown, split_fields
+from .text_file import (
+    LARGEST_EXACT,
+    LONGEST_LINE,
+    TextFile,
+    is_number,
+    range_problem,
+    shown,
+    split_fields,
+)
 from .tidy import with_single_spaces
 
 #: The columns of a block, None if it has no rows; and its number of lines.
@@ -58,6 +66,8 @@ class Row:
     delimiter: bytes = b""
     #: The names of the fields in messages; by default `fields`.
     header: str = ""
+    #: For a hint to `ends=`, if the ends may be names: the columns, by title or else by position.
+    columns: Sequence[str | int] = ()
 
     @property
     def last_id(self) -> int:
@@ -310,7 +320,7 @@ def _checked_fields(fields: list[bytes], row: Row) -> list[bytes]:
         values = [value.strip() for value in values]
     for end, token in enumerate(values[:2]):
         if not _INTEGER.fullmatch(token):
-            values[end] = token = _as_integer(token)
+            values[end] = token = _as_integer(token, row)
         if not row.first_id <= _integer(token) <= row.last_id:
             raise ValueError(range_problem(token[:24].decode(), row.first_id, row.last_id))
     for token in values[2:]:
@@ -318,12 +328,30 @@ def _checked_fields(fields: list[bytes], row: Row) -> list[bytes]:
     return values
 
 
-def _as_integer(token: bytes) -> bytes:
+def _as_integer(token: bytes, row: Row) -> bytes:
     """Return a vertex id that is written as a float, such as 5.0, as an integer."""
     value = float(token) if DECIMAL.fullmatch(token) else 0.5
     if not value.is_integer() or abs(value) >= LARGEST_EXACT:
-        raise ValueError(f"{shown(token)} is not a vertex id")
+        raise ValueError(f"{shown(token)} is not a vertex id{_names_hint(token, row)}")
     return str(int(value)).encode()
+
+
+def _names_hint(token: bytes, row: Row) -> str:
+    """Return how to read ends as names, if a token can be one."""
+    if not row.columns or is_number(token):
+        return ""
+    columns = dict(zip(row.fields, row.columns, strict=True))
+    left, right, *weight = (columns[name] for name in _COLUMNS if name in columns)
+    hint = f"; if vertices have names, pass ends=({left!r}, {right!r})"
+    hint += "".join(f", weight={each!r}" for each in weight)
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        hint += ", encoding='latin-1'"
+    options = " ".join(
+        map(str, ["--ends", left, right, *(["--weight", *weight] if weight else [])])
+    )
+    return f"{hint} ({options})"
 
 
 def _exact_weights(

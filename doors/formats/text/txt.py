@@ -43,19 +43,19 @@ def txt_blocks(path: Path, weight: Weight = "weight", *, encoding: str | None = 
             file.unread(number, first)
             names = [str(position) for position in range(len(split_fields(first)))]
             try:
-                row = Row(_COMMENTS, row_fields(names, choose_columns(names, weight)))
+                fields = row_fields(names, choose_columns(names, weight))
             except GraphError as error:
                 file.fail(number, str(error))
             yield Header()
-            yield from read_rows(file, row)
+            yield from read_rows(file, Row(_COMMENTS, fields, columns=range(len(fields))))
             return
         check_weight(weight)
         counts, width = _read_head(file)
         num_vertices = counts[0][1] if counts else None
-        fields = "u", "v", "weight" if weight else "2"
+        fields = ("u", "v", "weight" if weight else "2")[:width]
         # Ids from 1 to the stated number are valid, too: then vertex 0 has no edge.
         num_ids = num_vertices + 1 if num_vertices else num_vertices
-        row = Row(_COMMENTS, fields[:width], num_vertices=num_ids)
+        row = Row(_COMMENTS, fields, num_vertices=num_ids, columns=range(width))
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
         yield Header(num_vertices, num_edges, line, is_lenient=True)
         blocks = read_rows(file, row)
@@ -145,12 +145,22 @@ def _read_head(file: TextFile) -> tuple[list[tuple[int, int]], int]:
     return counts, 2
 
 
+def _begins(line: bytes) -> bool:
+    """Return whether a line has only numbers, or is an edge between names with a number."""
+    fields = split_fields(line)
+    if all(map(is_number, fields)):
+        return bool(fields)
+    is_text = line.decode(errors="replace").replace("\t", " ").strip().isprintable()
+    is_edge = is_text and len(fields) > 1 and fields[0][:1] not in _COMMENTS
+    return is_edge and any(map(is_number, fields)) and not {*b",;"} & {*line}
+
+
 FORMAT = Format(
     "txt",
     (".txt", ".tsv", ".edges", ".el", ".edgelist"),
     blocks=txt_blocks,
     tables=partial(csv_tables, comments=_COMMENTS),
     has_columns=True,
-    begins=lambda line: not line.isspace() and all(map(is_number, split_fields(line))),
+    begins=_begins,
     is_text=True,
 )
