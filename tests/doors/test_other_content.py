@@ -117,7 +117,7 @@ def test_names_without_a_header(suffix, first, sep, tmp_path):
     path.write_text(f"{first}{sep}b{sep}3\nb{sep}x{sep}2\n")
     with pytest.raises(FileFormatError, match="is not a vertex id; if vertices have names") as e:
         mstflow.minimum_spanning_forest(path)
-    assert "ends=(0, 1), weight=2 (--ends 0 1 --weight 2)" in str(e.value)
+    assert "pass ends=(0, 1), weight=2" in str(e.value)
     for memory in (None, "1GB"):
         forest = mstflow.minimum_spanning_forest(path, ends=(0, 1), weight=2, memory=memory)
         assert (list(forest.names), forest.total_weight) == ([first, "b", "x"], 5)
@@ -135,7 +135,7 @@ def test_names_in_latin_1(tmp_path):
 def test_names_below_a_header(tmp_path):
     path = tmp_path / "names.csv"
     path.write_text("source,target,km\na,b,3\n")
-    with pytest.raises(FileFormatError, match=r"ends=\('source', 'target'\), weight='km' \("):
+    with pytest.raises(FileFormatError, match=r"ends=\('source', 'target'\), weight='km'"):
         mstflow.read(path, weight="km")
     assert list(mstflow.read(path, ends=("source", "target"), weight="km").names) == ["a", "b"]
 

@@ -348,10 +348,7 @@ def _names_hint(token: bytes, row: Row) -> str:
         token.decode()
     except UnicodeDecodeError:
         hint += ", encoding='latin-1'"
-    options = " ".join(
-        map(str, ["--ends", left, right, *(["--weight", *weight] if weight else [])])
-    )
-    return f"{hint} ({options})"
+    return hint
 
 
 def _exact_weights(
