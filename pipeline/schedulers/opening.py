@@ -11,14 +11,12 @@ from typing import Any
 
 import dask
 
-from ...errors import OptionError, WorkerError
+from ...errors import OptionError
 from ...runtime.host import processors
 from ...runtime.scratch import scratch_folder
 from .dask_schedulers import Cluster, LocalDask
+from .processes import check_process, local_cluster
 from .scheduler import Scheduler, this_worker
-
-#: Seconds in which worker processes must end.
-_CLOSE_SECONDS = 30
 
 #: Other names of local schedulers in Dask's configuration.
 _ALIASES = {
@@ -77,63 +75,9 @@ def _of_client(client: Any, threads: int, stack: contextlib.ExitStack) -> Schedu
 
 def _of_processes(workers: int, stack: contextlib.ExitStack) -> Scheduler:
     """Return the scheduler of new worker processes, which end when the stack closes."""
-    from multiprocessing import current_process
-
-    if current_process().daemon:
-        raise OptionError(
-            "scheduler 'processes' cannot start workers in a daemonic process, such as a worker of "
-            "Dask or of multiprocessing.Pool; choose 'inline' or 'threads', or within a Dask task "
-            "pass distributed.get_client()"
-        )
+    check_process()
     folder = stack.enter_context(scratch_folder(dask.config.get("temporary-directory", None)))
     return Cluster(local_cluster(workers, folder, stack), "processes", folder=folder)
-
-
-def local_cluster(
-    workers: int,
-    folder: str,
-    stack: contextlib.ExitStack,
-    *,
-    start_seconds: int = 120,
-    no_workers_seconds: int = 60,
-) -> Any:
-    """Return a client of worker processes on this machine, which end when the stack closes.
-
-    They must start within `start_seconds`, and their files are in `folder`. Tasks fail if there is
-    no worker for `no_workers_seconds`; by default, they would wait without end. Dask restarts a
-    worker that dies, except if it dies again while it starts.
-    """
-    from distributed import Client, LocalCluster
-
-    options = {  # `LocalCluster` has no options for them
-        "temporary-directory": folder,
-        "distributed.scheduler.no-workers-timeout": f"{no_workers_seconds}s",
-    }
-    try:
-        with dask.config.set(options):
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=0,
-                dashboard_address=":0",
-                death_timeout=start_seconds,
-            )
-        stack.callback(_close, cluster)
-        client = Client(cluster, set_as_default=False)
-        stack.callback(_close, client)
-    except Exception as error:  # of any kind: failed assertions, too
-        raise WorkerError(
-            f"{workers} worker processes did not start within {start_seconds} s "
-            f"({type(error).__name__}: {error}); choose scheduler 'threads' or 'inline'"
-        ) from error
-    return client
-
-
-def _close(opened: Any) -> None:
-    """Close a client or a cluster. A worker that does not end in time ends with this process."""
-    # Workers may have died. An error of any kind must not replace the result of a run.
-    with contextlib.suppress(Exception):
-        opened.close(timeout=_CLOSE_SECONDS)
 
 
 def _release_thread(stack: contextlib.ExitStack) -> None:

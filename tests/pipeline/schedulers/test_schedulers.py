@@ -27,7 +27,8 @@ from mstflow import EdgeList, Loop, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError, WorkerError
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.schedulers.dask_schedulers import Cluster, LocalDask
-from mstflow.pipeline.schedulers.opening import local_cluster, open_scheduler
+from mstflow.pipeline.schedulers.opening import open_scheduler
+from mstflow.pipeline.schedulers.processes import local_cluster
 from mstflow.pipeline.schedulers.scheduler import Inline, worker_backend
 from mstflow.primitives import Backend
 from mstflow.runtime.scratch import scratch_folder
@@ -489,6 +490,44 @@ def test_worker_processes_that_do_not_start_are_an_error(tmp_path, monkeypatch, 
     message = r"1 worker processes did not start within 1 s .*; choose scheduler 'threads' or"
     with contextlib.ExitStack() as stack, pytest.raises(WorkerError, match=message):
         local_cluster(1, str(tmp_path), stack, start_seconds=1)
+
+
+UNGUARDED = """
+import mstflow
+print("start", flush=True)
+{before}mstflow.minimum_spanning_forest(([0], [1], [1.0]), scheduler="processes", threads=2)
+"""
+
+
+@pytest.mark.parametrize("before", ["", "__name__;", "if mstflow.__name__ != '__main__': "])
+def test_a_program_without_a_guard_gets_one_error(tmp_path, before):
+    (tmp_path / "program.py").write_text(UNGUARDED.format(before=before))
+    done = run_python(tmp_path / "program.py")
+    assert done.returncode == 1
+    assert done.stderr.count("Traceback") == 1
+    message = r"WorkerError: worker processes import .* below `if __name__ == \"__main__\":`$"
+    assert re.match(message, done.stderr.splitlines()[-1].removeprefix("mstflow.errors."))
+
+
+def test_a_program_with_a_guard_may_start_workers_in_a_process(tmp_path):
+    program = """
+import multiprocessing, mstflow
+
+def solve(queue):
+    forest = mstflow.minimum_spanning_forest(([0], [1], [1.0]), scheduler="processes", threads=1)
+    queue.put(forest.total_weight)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=solve, args=(queue,))
+    process.start()
+    print(queue.get(timeout=100))
+    process.join()
+"""
+    (tmp_path / "program.py").write_text(program)
+    done = run_python(tmp_path / "program.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
 
 
 def test_a_cluster_that_does_not_close_in_time_loses_no_result(monkeypatch):
