@@ -219,6 +219,9 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
     if isinstance(chunk, list) and chunk and all(isinstance(row, tuple) for row in chunk):
         message = "expected columns, found a list of edges; make it tuple(zip(*edges))"
         raise GraphError(f"{name}: {message}")
+    if is_dask(chunk):
+        message = "expected columns, found a value that Dask computes"
+        raise GraphError(f"{name}: {message}; pass a list of the chunks: list(...)")
     if isinstance(chunk, tuple | list):
         check_weight(weight, name)
         return column_segment(chunk, name)

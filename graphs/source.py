@@ -208,7 +208,10 @@ class EdgeSource:
             return self
         if self.is_read_once:
             if self.num_vertices is None:
-                raise GraphError("a graph that can be read only once needs num_vertices=")
+                raise GraphError(
+                    "a graph that can be read only once needs num_vertices=; a list of its chunks, "
+                    "list(...), does not"
+                )
             return self
         if self.num_vertices is not None and self.num_edges is not None:
             return replace(self, weight_dtype=self.first_columns()[2].dtype)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import sys
+import time
 import uuid
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
@@ -17,14 +19,18 @@ import dask
 
 from ...errors import MstflowError, WorkerError
 from ...primitives.cuda.device import computing_here
-from ...progress import set_listener
+from ...progress import has_listener, report_progress, set_listener
 from ..report.records import Note, StageCall, Work
 from .scheduler import Done, Scheduler, this_worker
 
+_PACKAGE = __name__.partition(".")[0]
 #: Seconds between two checks for finished tasks while progress is reported.
 _CHECK_SECONDS = 0.1
-#: The number of tasks whose notes share a topic. A Dask scheduler keeps 1000 events of each topic.
-_TASKS_PER_TOPIC = 500
+#: Seconds without a finished task after which progress states what the run waits for.
+_STALL_SECONDS = 1.0
+#: The topic of the notes of all tasks. A Dask scheduler keeps each topic, with its last events, for
+#: ever, but sends all events to those who subscribe.
+_TOPIC = "mstflow"
 
 
 class LocalDask(Scheduler):
@@ -110,24 +116,28 @@ class Cluster(Scheduler):
         self._pending: dict[str, weakref.ref[_Handle]] = {}
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self.begin_run()
-        if not client.nthreads():  # an adaptive cluster starts a worker when there is a task
-            self.gather([self.submit(int, key="wait_for_workers")])
-        self.workers = sum(client.nthreads().values()) or 1
-        self.worker_memory = _thread_memory(client)
+        with self._errors():
+            client.subscribe_topic(_TOPIC, _receive)
+            if not client.nthreads():  # an adaptive cluster starts a worker when there is a task
+                self.gather([self.submit(int, key="wait_for_workers")])
+            self.workers = sum(client.nthreads().values()) or 1
+            self.worker_memory = _thread_memory(client)
 
     def begin_run(self) -> None:
-        """Begin a run whose tasks have new keys, and whose notes have new topics."""
+        """Begin a run whose tasks have new keys, and whose notes have a new token."""
+        super().begin_run()
         self._token = _new_token()
         self.note = partial(_log, self._token)
-        self._submitted = self._taken = 0
+        _receivers[self._token] = self
+        self._taken = 0
 
     def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
         """Submit a task to the client."""
-        packed = _PackedTask(_stage_of(key), cloudpickle.dumps(function))
+        packed = _PackedTask(_stage_of(key), cloudpickle.dumps(function), _version())
         key, arguments = f"{key}-{self._token}", [handle.result for handle in handles]
-        handle = self._handle(self._client.submit(packed, *arguments, key=key, pure=False))
+        with self._errors():
+            handle = self._handle(self._client.submit(packed, *arguments, key=key, pure=False))
         self._pending[key] = weakref.ref(handle)
-        self._submitted += 1
         return handle
 
     def compute(self, collection: Any) -> Any:
@@ -138,14 +148,16 @@ class Cluster(Scheduler):
             return collection
         if isinstance(collection, Future):
             return _Handle(collection)  # the caller releases it
-        return self._handle(self._client.compute(collection))
+        with self._errors():
+            return self._handle(self._client.compute(collection))
 
     def send(self, value: Any) -> Any:
         """Send a value to the memory of a worker. It is lost if the worker dies."""
-        try:
-            (future,) = self._client.scatter([value], hash=False)
-        except OSError as error:  # the connection closed
-            raise WorkerError(f"a worker died while it received data: {error}") from error
+        with self._errors():
+            try:
+                (future,) = self._client.scatter([value], hash=False)
+            except Exception as error:  # its class depends on the moment at which the worker died
+                raise WorkerError(f"a worker died while it received data: {error}") from error
         return self._handle(future)
 
     def _handle(self, future: Any) -> _Handle:
@@ -161,7 +173,8 @@ class Cluster(Scheduler):
 
     def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call a function in the process of each worker that has started."""
-        results = self._client.run(function, *arguments, on_error="return")
+        with self._errors():
+            results = self._client.run(function, *arguments, on_error="return")
         for address, result in results.items():
             if isinstance(result, MstflowError):
                 raise type(result)(f"{result} (on worker {address})") from result
@@ -170,39 +183,48 @@ class Cluster(Scheduler):
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
-        from distributed import KilledWorker, wait
+        from distributed import wait
+
+        with self._errors(), self._client.as_current():  # `wait` uses the current client
+            if has_listener():
+                self._watch(handles, done or _ignore)
+            pending = [reference() for reference in self._pending.values()]
+            wait([handle.result for handle in pending if handle is not None])
+            self._pending.clear()
+            return list(self._client.gather([handle.result for handle in handles]))
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Convert errors of a cluster, above all if the client lost its scheduler."""
+        from distributed import KilledWorker
         from distributed.scheduler import NoWorkerError
 
         try:
-            with self._client.as_current():  # `wait` uses the current client
-                if done is not None:
-                    self._watch(handles, done)
-                pending = [reference() for reference in self._pending.values()]
-                wait([handle.result for handle in pending if handle is not None])
-                self._pending.clear()
-                return list(self._client.gather([handle.result for handle in handles]))
-        except KilledWorker as error:
-            raise WorkerError(f"a worker died: {error}") from error
-        except CancelledError as error:
-            raise WorkerError(
-                "results were lost: a worker died that had edges of the caller's arrays, or the "
-                "cluster was restarted; repeat the call, or put the graph into files that all "
-                "workers can read"
-            ) from error
-        except NoWorkerError as error:
-            raise WorkerError(f"all workers have ended: {error}") from error
+            yield
+        except (Exception, CancelledError) as error:
+            if self._client.status != "running":
+                raise WorkerError(
+                    "the client was closed, or lost its scheduler, while the call was running "
+                    f"({error or type(error).__name__}); repeat the call with another client"
+                ) from error
+            if isinstance(error, KilledWorker):
+                raise WorkerError(f"a worker died: {error}") from error
+            if isinstance(error, NoWorkerError):
+                raise WorkerError(f"all workers have ended: {error}") from error
+            if isinstance(error, CancelledError):
+                raise WorkerError(
+                    "results were lost: a worker died that had edges of the caller's arrays, or "
+                    "the cluster was closed or restarted; repeat the call, or put the graph into "
+                    "files that all workers can read"
+                ) from error
+            raise
 
     def take_notes(self) -> list[Note]:
-        """Return the notes that workers have logged since the last call."""
-        notes: dict[int, Note] = {}
-        first_topic = self._taken // _TASKS_PER_TOPIC
-        for topic in range(first_topic, -(-self._submitted // _TASKS_PER_TOPIC)):
-            for _, logged in self._client.get_events(_topic(self._token, topic)):
-                number, (round_number, stage, partition, work), scalars = logged
-                # If a worker died, a task may have run twice, but it counts once.
-                if number >= self._taken:
-                    call = StageCall(round_number, stage, partition, Work(*work))
-                    notes[number] = Note(number, call, scalars)
+        """Return the notes that workers have logged since the last call.
+
+        If a worker died, a task may have run twice, but it counts once.
+        """
+        notes = {note.number: note for note in super().take_notes() if note.number >= self._taken}
         self._taken = max(notes, default=self._taken - 1) + 1
         return list(notes.values())
 
@@ -212,19 +234,43 @@ class Cluster(Scheduler):
             handle.result.release()
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
-        """Call `done` for each task that finishes, until the results of `handles` exist."""
+        """Call `done` for each task that finishes, until the results of `handles` exist.
+
+        If none finishes for a while, report what the tasks wait for.
+        """
         from distributed import wait
 
+        changed = time.monotonic()
         while self._pending:
             for key, reference in list(self._pending.items()):
                 if (handle := reference()) is None or handle.result.done():
                     del self._pending[key]
                     done(_stage_of(key))
-            futures = [handle.result for handle in handles]
-            if all(future.done() for future in futures):
-                continue
-            with contextlib.suppress(TimeoutError):
-                wait(futures, timeout=_CHECK_SECONDS)
+                    changed = time.monotonic()
+            futures = [handle.result for handle in handles if not handle.result.done()]
+            if time.monotonic() - changed > _STALL_SECONDS:
+                if (reason := self._reason_to_wait()) is not None:
+                    report_progress(reason, 0, 0)
+                changed = time.monotonic()
+            if futures:
+                with contextlib.suppress(TimeoutError):
+                    wait(futures, timeout=_CHECK_SECONDS)
+            elif self._pending:
+                time.sleep(_CHECK_SECONDS)
+
+    def _reason_to_wait(self) -> str | None:
+        """Return what the tasks wait for; None if a worker has one of them."""
+        if not self._client.nthreads():
+            return "wait for a worker: the cluster has none"
+        processing = self._client.processing().values()
+        if not self._pending.keys().isdisjoint(key for keys in processing for key in keys):
+            return None
+        resources = dask.get_annotations().get("resources")
+        return (
+            f"wait for a worker with the resources {resources}"
+            if resources
+            else ("wait for a free worker")
+        )
 
 
 class _PackedTask(NamedTuple):
@@ -232,8 +278,16 @@ class _PackedTask(NamedTuple):
 
     stage: str
     function: bytes
+    #: The caller's version of this package.
+    version: str = "an unknown version"
 
     def __call__(self, *results: Any) -> Any:
+        if self.version != _version():
+            worker = this_worker()
+            raise WorkerError(
+                f"a worker has mstflow {_version()}, but the caller has {self.version}; install "
+                f"one version on all hosts (on worker {worker and worker.address})"
+            )
         try:
             function = pickle.loads(self.function)
         except Exception as error:  # unpickling may run any code
@@ -243,22 +297,38 @@ class _PackedTask(NamedTuple):
         raise WorkerError(f"a worker cannot load the task {self.stage!r}: {cause}")
 
 
+def _version() -> str:
+    return str(sys.modules[_PACKAGE].__version__)
+
+
+def _ignore(stage: str) -> None:
+    """Do nothing when a task has finished."""
+
+
 def _new_token() -> str:
     """Return a suffix of keys. Dask returns an old result if a new task has the same key."""
     return uuid.uuid4().hex[:8]
 
 
-def _topic(token: str, number: int) -> str:
-    return f"mstflow-{token}-{number}"
+#: The schedulers of this process, by the tokens of their runs.
+_receivers: weakref.WeakValueDictionary[str, Cluster] = weakref.WeakValueDictionary()
 
 
 def _log(token: str, note: Note) -> None:
-    """Send the note of a task from a worker to the scheduler's event log."""
+    """Send the note of a task from a worker to all who subscribe to the topic."""
     worker = this_worker()
     if worker is not None:
         *call, work = note.call
-        logged = note.number, (*call, tuple(work)), note.scalars
-        worker.log_event(_topic(token, note.number // _TASKS_PER_TOPIC), logged)
+        worker.log_event(_TOPIC, (token, note.number, (*call, tuple(work)), note.scalars))
+
+
+def _receive(event: tuple[float, Any]) -> None:
+    """Add a note to the run with its token, unless this is a run of another process."""
+    _, (token, number, (round_number, stage, partition, work), scalars) = event
+    if (run := _receivers.get(token)) is not None:
+        run._notes.append(
+            Note(number, StageCall(round_number, stage, partition, Work(*work)), scalars)
+        )
 
 
 def _stage_of(key: str) -> str:

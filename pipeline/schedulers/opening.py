@@ -6,17 +6,24 @@ import contextlib
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import dask
 
 from ...errors import OptionError
+from ...progress import has_listener, report_progress
 from ...runtime.host import processors
 from ...runtime.scratch import scratch_folder
 from .dask_schedulers import Cluster, LocalDask
 from .processes import check_process, local_cluster
 from .scheduler import Scheduler, this_worker
+
+#: Seconds between two reports that the connection to a cluster is still awaited.
+_REPORT_SECONDS = 0.2
 
 #: Other names of local schedulers in Dask's configuration.
 _ALIASES = {
@@ -64,6 +71,11 @@ def _configured() -> Any:
 
 def _of_client(client: Any, threads: int, stack: contextlib.ExitStack) -> Scheduler:
     """Return the scheduler of a client; its results are released when the stack closes."""
+    if client.asynchronous:
+        raise OptionError(
+            "the client is asynchronous, and this call is not; pass a client that was created "
+            "without asynchronous=True, and not from a coroutine"
+        )
     if client.status != "running":
         raise OptionError(f"the client is {client.status}, not running")
     _release_thread(stack)
@@ -104,16 +116,40 @@ def _active_client() -> Any:
 
 def _connect(address: str) -> Any:
     """Return a client of the cluster at an address."""
-    from distributed import Client
-
     if not re.fullmatch(r"(tcp|tls|ucx|wss?)://.+:\d+/?|inproc://.+", address):
         raise OptionError(
             f"{address!r} is not the address of a scheduler; expected tcp://host:port"
         )
+    return _reporting(f"connect to {address}", partial(_client_of, address))
+
+
+def _client_of(address: str) -> Any:
+    from distributed import Client
+
     try:
         return Client(address, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of any kind, if it is another server
         raise OptionError(f"no scheduler answers at {address}: {error}") from error
+
+
+def _reporting(step: str, function: Callable[[], Any]) -> Any:
+    """Call a function that may wait for long, and report the step while it waits."""
+    if not has_listener():
+        return function()
+    result: Future[Any] = Future()
+
+    def call() -> None:
+        try:
+            result.set_result(function())
+        except BaseException as error:
+            result.set_exception(error)
+
+    # The interpreter does not wait for a daemonic thread if the user interrupts the call.
+    threading.Thread(target=call, daemon=True).start()
+    while True:
+        with contextlib.suppress(TimeoutError):
+            return result.result(_REPORT_SECONDS)
+        report_progress(step, 0, 0)
 
 
 @contextlib.contextmanager
