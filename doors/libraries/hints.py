@@ -65,12 +65,17 @@ def matrix_hint(table: Any) -> str:
     """Return the continuation of an error about the columns of a table that may be a matrix."""
     if not is_instance(table, *_TABLES) or not 0 < len(table) <= table.shape[1] <= len(table) + 1:
         return ""
-    array = "numpy.asarray(table)" + "[:, 1:].astype(float)" * (table.shape[1] > len(table))
+    cells, array = np.asarray(table), "numpy.asarray(table)"
+    if table.shape[1] > len(table):
+        names = list(getattr(table, "column_names", table.columns))
+        if list(map(str, cells[:, 0])) != list(map(str, names[1:])):  # they label the rows
+            return ""
+        cells, array = cells[:, 1:], f"{array}[:, 1:].astype(float)"
     try:
-        a = np.asarray(table)[:, table.shape[1] - len(table) :].astype(float)
+        hints = _distance_hints(cells.astype(float))
     except (TypeError, ValueError):
         return ""
-    return "; ".join([f"; let a = {array}", *hints]) if (hints := _distance_hints(a)) else ""
+    return "; ".join([f"; let a = {array}", *hints]) if hints else ""
 
 
 def _array_hints(a: NDArray[Any]) -> list[str]:

@@ -37,11 +37,9 @@ TREE = [0.0, 1.0, 5.0, squareform(pdist(SAMPLES))[3, 4]]
 EDGES = [(0, 1, 2.0), (1, 2, 1.0), (0, 2, 3.0)]
 U, V, W = map(np.array, zip(*EDGES, strict=True))
 RECORDS = [{"u": u, "v": v, "weight": weight} for u, v, weight in EDGES]
-LATE = [{"u": 0, "v": 1}, *RECORDS[1:]]
 STRUCTURED = np.array(EDGES, [("u", "i8"), ("v", "i8"), ("weight", "f8")])
 MATRIX = np.array([[0, 2, 3.0], [2, 0, 1], [3, 1, 0]])
 NAMED = {"u": ["a", "b", "a"], "v": ["b", "c", "c"], "weight": W.tolist()}
-LARGE = {"u": [2**64, 5, 2**64], "v": [5, 7, 7], "weight": W.tolist()}
 #: A matrix with an edge of weight zero nowhere, in blocks that contain zeros.
 BLOCKS = np.kron(np.eye(2), [[0, 4.0], [0, 0]])
 
@@ -198,3 +196,10 @@ def test_hints_are_right(case):
     with pytest.raises((MstflowError, UserWarning)) as error:
         minimum_spanning_forest(case.graph, progress=False, **case.options)
     np.testing.assert_allclose(follow(case, str(error.value)), case.weights, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame, pa.table])
+def test_edges_are_not_taken_for_a_matrix(make):
+    with pytest.raises(GraphError, match="expected one column each for") as error:
+        minimum_spanning_forest(make({"a": [0, 1], "b": [1, 2], "km": [2.0, 3.0]}))
+    assert "distances" not in str(error.value)
