@@ -23,8 +23,7 @@ class Screen(NamedTuple):
     """Points that are centered and scaled, so that matrix products bound their distances.
 
     For points i and j with the product p of their rows, half their scaled squared distance is at
-    least ``half[i] + half[j] - p``.
-
+    least ``half[i] + half[j] - p``, except for underflow, which `limit` includes.
     """
 
     #: The coordinates, an array of shape (n, d) in the dtype of the distances.
@@ -36,7 +35,7 @@ class Screen(NamedTuple):
     #: Upper bounds of the error of a rounded distance: a factor, and a term for underflow.
     margin: float
     tiny: float
-    #: An upper bound of the scaled squares that underflow.
+    #: An upper bound of the error by underflow: of the squares, and of `half` and products.
     least: float
 
     def limit(self, weight: Any, metric: Metric) -> Any:
@@ -53,18 +52,20 @@ def screen_of(ops: Any, points: Points) -> Screen | None:
     """Return the screen of points, or None if their distances are not functions of squares."""
     if callable(points.metric) or METRICS[points.metric].norm != SQUARES:
         return None
-    rows = points.coordinates.reshape(-1, points.num_axes)
+    rows, is_single = points.coordinates.reshape(-1, points.num_axes), points.dtype == "float32"
     largest = float(abs(rows).max())
     # A power of two: scaling is exact, and no square overflows.
     power = max(-500, min(500, -math.frexp(largest)[1]))
     rows = (rows - rows.mean(axis=0)) * 2.0**power if largest else rows
     half = 0.5 * (rows * rows).sum(axis=1)
-    unit = 2.0 ** (-24 if points.dtype == "float32" else -53)  # the error of one operation
+    # The error of one operation: a factor, and the smallest normal number. Rounding of smaller
+    # numbers adds less, also if a library replaces them by zero.
+    unit, smallest = (2.0**-24, 2.0**-126) if is_single else (2.0**-53, 2.0**-1022)
     error = (1.1 * points.num_axes + 40) * unit
     half = ops.asarray(half * (1.0 - error), points.dtype)
     scale = 0.5 * 2.0 ** (2 * power)
-    tiny = 2.0**-148 if points.dtype == "float32" else 0.0
-    least = points.num_axes * 2.0**-1070 * scale + 2.0**-1000
+    tiny = 2.0**-148 if is_single else 0.0
+    least = points.num_axes * (2.0**-1070 * scale + 16 * smallest)
     rows = ops.asarray(rows, points.dtype)
     return Screen(rows, half, scale, 1.0 + 32 * unit, tiny, least)
 

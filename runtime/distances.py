@@ -38,6 +38,7 @@ METRICS = {
     "haversine": Metric(SQUARES, ANGLE),  # of unit vectors in three dimensions
 }
 
+_SMALLEST_NORMAL, _SUBNORMAL = 2.0**-126, 1.5 * 2.0**-97
 #: The number of pairs for which a function is called once, if it is the metric. It computes all
 #: distances of a block, and those of the pairs are the diagonal.
 _PAIRS = 16
@@ -90,7 +91,7 @@ def distances(metric: Any, dtype: str, left: Iterable[Any], right: Iterable[Any]
         total = total * 0.5
     elif convert == ANGLE:
         total = _angle(total)
-    return total.astype(dtype).astype("float64")
+    return _rounded(total, dtype)
 
 
 def distance_block(metric: Any, dtype: str, left: Any, right: Any) -> Any:
@@ -114,7 +115,21 @@ def distance_block(metric: Any, dtype: str, left: Any, right: Any) -> Any:
             f"metric {name} returned a distance that is negative or NaN; distances must be at "
             "least 0"
         )
-    return block.astype(dtype).astype("float64")
+    return _rounded(block, dtype)
+
+
+def _rounded(values: Any, dtype: str) -> Any:
+    """Round numbers to a dtype; return them in binary64.
+
+    CuPy's conversions replace subnormal numbers by zero. A sum rounds them instead: the last bit of
+    `_SUBNORMAL` is the smallest number of float32.
+    """
+    values = values.astype("float64", copy=False)
+    if dtype == "float64":
+        return values
+    is_subnormal = values < _SMALLEST_NORMAL
+    subnormal = (values + _SUBNORMAL) - _SUBNORMAL
+    return np.where(is_subnormal, subnormal, values.astype(dtype).astype("float64"))
 
 
 def _angle(square: Any) -> Any:

@@ -2,29 +2,39 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
 import interpreted_gpu
 import mstflow
-from mstflow.errors import OptionError
+from mstflow.errors import GraphError, OptionError, PipelineError
 from mstflow.primitives import Backend, array_module, blocks
 from mstflow.primitives.points import Points
 from mstflow.runtime.distances import distance_block
 from mstflow.runtime.sizes import tuned
+from mstflow.stages.fields import Neighbors
+from mstflow.stages.points.blocks import find_nearest_in_blocks
+from mstflow.stages.points.tree import find_nearest_outside
 from oracle import kruskal_of_pairs
 
 BACKENDS = [Backend(name) for name in mstflow.backends()] + [Backend("numba", 2)]
 METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
 
 
-@pytest.fixture(params=BACKENDS, ids=str)
-def backend(request, monkeypatch):
-    """Return a backend, with blocks so small that points take several."""
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Make blocks so small that points take several."""
     if interpreted_gpu.is_in_use():  # it has no cuBLAS
         monkeypatch.setattr(blocks, "_product", product_by_axis)
     with tuned(block=2000, block_rows=40, block_columns=50):
-        yield request.param
+        yield
+
+
+@pytest.fixture(params=BACKENDS, ids=str)
+def backend(request):
+    return request.param
 
 
 def product_by_axis(left, right):
@@ -161,10 +171,91 @@ def test_extreme_scales(backend):
         assert_array_equal(solve(graph, backend).edge_ids, kruskal(graph))
 
 
+@st.composite
+def points_of_many_scales(draw):
+    """Draw groups of points around one center, each group at another scale.
+
+    The points of a group come in pairs around the center. So the mean is near it, and small groups
+    are not lost when points are centered.
+    """
+    dtype, lowest, highest = draw(st.sampled_from([("float32", -149, 60), ("float64", -1074, 508)]))
+    exponent, dims = draw(st.integers(lowest, highest)), draw(st.integers(1, 4))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    groups = []
+    for _ in range(draw(st.integers(1, 3))):
+        half = random.normal(size=(draw(st.integers(1, 6)), dims))
+        half = np.ldexp(np.round(half) if draw(st.booleans()) else half, exponent)
+        groups += [half, -half]
+        exponent = max(lowest, exponent - draw(st.integers(0, 90)))
+    center = np.ldexp(random.normal(size=dims), draw(st.integers(lowest, highest)))
+    rows = random.permutation(np.concatenate(groups) + center * draw(st.booleans())).astype(dtype)
+    rows[~rows.any(axis=1), 0] = 1  # for cosine
+    rank = draw(st.integers(1, min(4, len(rows))))
+    return mstflow.points(rows, metric=draw(st.sampled_from(METRICS)), min_samples=rank)
+
+
+@pytest.mark.parametrize("algorithm", ["boruvka-points", "boruvka-blocks"])
+@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+@given(graph=points_of_many_scales(), spare=st.integers(1, 8))
+def test_scales_from_the_smallest_number_to_the_largest(algorithm, backend, graph, spare):
+    pipeline = mstflow.algorithm(algorithm)
+    if "spare_candidates" in pipeline.values:
+        pipeline = pipeline.given(spare_candidates=spare)
+    assert_array_equal(solve(graph, backend, pipeline).edge_ids, kruskal(graph))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+def test_products_that_underflow(backend, metric):
+    """In float32, the products of coordinates in the inner groups are subnormal or 0."""
+    corners = np.array([[1, 1, 1], [1, -1, -1], [-1, -1, -1], [-1, 1, 1]])
+    few = mstflow.algorithm("boruvka-blocks").given(spare_candidates=2)
+    for exponent in range(-76, -63, 2):
+        for seed in range(2):
+            random = np.random.default_rng(seed)
+            inner = random.normal(size=(1, 3)) + random.choice([0.001, 1]) * random.normal(
+                size=(8, 3)
+            )
+            inner = np.ldexp(inner, exponent)
+            rows = np.concatenate([corners, inner, -inner]).astype(np.float32)
+            graph = mstflow.points(rows, metric=metric)
+            assert_array_equal(solve(graph, backend, few).edge_ids, kruskal(graph))
+
+
+@pytest.mark.parametrize("algorithm", ["boruvka-points", "boruvka-blocks"])
+@pytest.mark.parametrize("metric", ["cosine", "haversine", "euclidean"])
+def test_squares_that_underflow(backend, metric, algorithm):
+    """Squares of differences are the smallest numbers, so a distance may be 0 if they are not."""
+    for exponent in range(-538, -533, 2):
+        for seed in range(2):
+            random = np.random.default_rng(seed)
+            rows = random.choice([random.normal(size=(40, 2)), random.integers(0, 4, (40, 2))])
+            rows = np.ldexp(rows, exponent)
+            if metric == "cosine":
+                rows[:, 0] = 1
+            graph = mstflow.points(rows, metric=metric)
+            assert_array_equal(solve(graph, backend, algorithm).edge_ids, kruskal(graph))
+
+
+def test_rounds_without_progress_are_errors():
+    """A search that finds no point outside would be repeated for ever."""
+    ops = array_module("numpy")
+    points = Points(np.arange(4.0), np.arange(4, dtype=np.int32), 4, 1, "euclidean", "float64")
+    core, none = np.zeros(4), np.full(4, 4, np.int32)
+    inside = np.zeros(4, np.int32)
+    candidates = Neighbors(core, none, core, none)
+    with pytest.raises(GraphError, match="rounds of 'boruvka-blocks' make no progress"):
+        find_nearest_in_blocks(ops, points, core, candidates, inside, np.array([2], np.int32))
+    tree = ops.build_tree(points, 1)
+    boxes = ops.bound_nodes(tree)
+    _, reach, neighbor = ops.nearest_neighbors(tree, boxes, 1, 0)
+    with pytest.raises(PipelineError, match="rounds of 'boruvka-points' make no progress"):
+        find_nearest_outside(ops, tree, boxes, core, reach, neighbor, inside, 2, none, core)
+
+
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        (lambda a, b: a[:, 0], r"must return an array of shape \(50, 50\)"),
+        (lambda a, b: a[:, 0], r"must return an array of shape \(40, 50\)"),
         (lambda a, b: -cdist(a, b), "negative or NaN; distances must be at least 0"),
     ],
 )

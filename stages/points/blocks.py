@@ -171,17 +171,24 @@ def find_nearest_in_blocks(
 ) -> Neighbors:
     """Find new candidates for the points `unsure`, in a pass over all pairs with such a point.
 
+    The first candidate of each of these points is then its nearest point outside its fragment for
+    certain. So one fragment can choose an edge after at most n searches.
+
     Raises
     ------
     GraphError
-        If `unsure` is empty, because a metric returned two distances for one pair.
+        If the rounds would not end, because a search finds no candidate for a point: a metric
+        returned two distances for one pair.
     """
-    if not len(unsure):
-        raise GraphError("the metric returned different distances for the same pair of points")
     size = len(distinct.ids)
     k = len(candidates.weight) // size
     weight, neighbor, reach, last = (column.copy() for column in candidates)
     distance, nearest = ops.nearest_in_blocks(distinct, core, fragment, unsure, k)
+    if not len(unsure) or ops.count(nearest[::k] == size):
+        raise GraphError(
+            "the rounds of 'boruvka-blocks' make no progress: the metric returned different "
+            "distances for the same pair of points"
+        )
     point = ops.asarray(unsure, "int64")
     for rank in range(k):
         weight[point * k + rank], neighbor[point * k + rank] = distance[rank::k], nearest[rank::k]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ...errors import PipelineError
 from ...primitives.points import Points, Tree, tree_depth
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
@@ -93,10 +94,19 @@ def find_nearest_outside(
 
     Source: March, Ram and Gray, for the nodes inside a fragment, which are skipped; Prokopenko, Sao
     and Lebrun-Grandie, for one search for each point. See `boruvka-points`.
+
+    Raises
+    ------
+    PipelineError
+        If the rounds would not end, because no fragment has an edge.
     """
     found = ops.nearest_outside(
         tree, boxes, core, reach, neighbor, fragment, num_vertices, nearest, bound
     )
+    if num_vertices > 1 and not ops.count(found.edge_id < ops.largest("int64")):
+        raise PipelineError(
+            "the rounds of 'boruvka-points' make no progress: no search finds an edge"
+        )
     return found.other, found.edge_id, found.nearest, found.bound
 
 

@@ -2,7 +2,7 @@
 
 A search walks over the tree: first the leaf of its queries, then the siblings of the nodes on the
 path to the root, nearer halves first. It skips a node if its box is farther from the box of the
-queries than the limit, the largest reduced distance that may improve a result.
+queries than the limit, the largest reduced distance that may improve a result: `reduced_limit`.
 
 Leaves that pass this test are also compared with each query. With many axes, few boxes are that
 far, so inner nodes are compared with each query too.

@@ -91,15 +91,18 @@ def reduced_limit(space, distance):
     """Return an upper bound of the reduced distances whose distance is at most `distance`.
 
     Distances are rounded, so several reduced distances have the same distance. The margin is a few
-    units in the last place. The reduced distance of a box is rounded as that of a point, so it is
-    at most that of a point inside: boxes need no further margin.
+    units in the last place, and a few of the smallest numbers for underflow. The reduced distance
+    of a box is rounded as that of a point, so it is at most that of a point inside: boxes need no
+    further margin.
     """
     margin, least = (3e-7, 3e-45) if space.is_single else (4e-15, 0.0)
     distance = distance * (1.0 + margin) + least
     if space.convert == HALF:
-        return distance * 2.0
-    # The reduced distance of an angle is a squared chord, which is at most the squared angle.
-    return distance if space.convert == SAME else distance * distance
+        distance = distance * 2.0
+    elif space.convert != SAME:
+        # The reduced distance of an angle is a squared chord, at most the squared angle.
+        distance = distance * distance
+    return distance + 4e-323
 
 
 @helper

@@ -83,8 +83,9 @@ struct Space {
     __device__ double reduced_limit(double distance) const {
         double margin = is_single ? 3e-7 : 4e-15;
         distance = distance + distance * margin + (is_single ? 3e-45 : 0.0);
-        if (convert == HALF) return 2.0 * distance;
-        return convert == SAME ? distance : distance * distance;
+        if (convert == HALF) distance = 2.0 * distance;
+        else if (convert != SAME) distance = distance * distance;
+        return distance + 4e-323;
     }
 };
 
