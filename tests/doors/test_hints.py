@@ -200,6 +200,6 @@ def test_hints_are_right(case):
 
 @pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame, pa.table])
 def test_edges_are_not_taken_for_a_matrix(make):
-    with pytest.raises(GraphError, match="expected one column each for") as error:
+    with pytest.raises(MstflowError, match="expected one column each for") as error:
         minimum_spanning_forest(make({"a": [0, 1], "b": [1, 2], "km": [2.0, 3.0]}))
     assert "distances" not in str(error.value)
