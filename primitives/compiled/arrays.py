@@ -118,14 +118,29 @@ class NumbaArrays(BlockArrays):
         lowest, highest = self._extent(words) if key.itemsize > 4 else (0, 0)
         base, cut = np.uint64(lowest), np.uint64(max(0, (highest - lowest).bit_length() - 31))
         # Two threads lower records in separate rows. More threads share one row, to save memory.
-        shares = len(self._team.shares(len(key)))
+        shares, ends = len(self._team.shares(len(key))), [raw(u), raw(v)]
         rows = self.full(size * (shares if shares <= 2 else 1), NONE, np.uint64).reshape(-1, size)
-        row = Each(rows) if len(rows) == shares else rows[0]
-        is_shared = len(rows) < shares
-        share(pairs.lower, len(key), raw(u), raw(v), words, base, cut, is_shared, row)
+        fixed = *ends, words, base, cut
+        if len(rows) == shares:
+            share(pairs.lower, len(key), np.uint64(0), np.uint64(size), *fixed, Each(rows))
+        else:
+            share(pairs.lower, len(key), *self._exclusive_places(ends), *fixed, rows[0])
         if len(rows) > 1:
             share(pairs.join_rows, size, rows, words, cut)
         return rows[0], base, cut
+
+    def _exclusive_places(self, arrays: Sequence[Array]) -> tuple[Each, Each]:
+        """Return the first place that only this share of arrays of places has, and their number.
+
+        Exclusive places are above those of all earlier shares, and below those of all later shares.
+        Many graphs have most neighbors of a vertex near it.
+        """
+        ranges = np.array([self._ranges(array) for array in arrays])
+        lows, highs = ranges[:, :, 0].min(axis=0), ranges[:, :, 1].max(axis=0)
+        first = np.append(0, np.maximum.accumulate(highs)[:-1] + 1)
+        end = np.append(np.minimum.accumulate(lows[::-1])[-2::-1], 2**63 - 1)
+        counts = np.maximum(end - first, 0)
+        return Each(first.astype(np.uint64)), Each(counts.astype(np.uint64))
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
         size, share = len(target), self._team.share

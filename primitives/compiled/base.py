@@ -130,10 +130,11 @@ class BaseArrays(NumpyArrays):
 
     def _scan(self, values: Array, out: Array, exclusive: bool) -> None:
         values = raw(values) if values.dtype.kind in "bu" else plain(values)
-        is_shared = len(self._team.shares(len(values))) > 1
-        totals = self._team.share(elements.total, len(values), values) if is_shared else []
+        shares = _one_or_several(len(self._team.shares(len(values))))
+        ranges = ranges_of(len(values), shares)
+        totals = self._team.run(elements.total, shares, *ranges, values) if shares > 1 else []
         before = [np.uint64(total % 2**64) for total in itertools.accumulate(totals, initial=0)]
-        self._team.share(elements.scan, len(values), Each(before), exclusive, values, out)
+        self._team.run(elements.scan, shares, *ranges, Each(before), exclusive, values, out)
 
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Reduction, initial: Any, /
@@ -223,22 +224,14 @@ class BaseArrays(NumpyArrays):
         return offsets, *dealt
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
-        """Use one thread or at least three: several need a second pass, which doubles the work.
-
-        First, each thread adds its values to a separate row. The sums of earlier rows are then the
-        starts of each row.
-        """
+        """Sum up the values of each thread in a separate row; then a row has its first sums."""
         size, out = len(start), empty(len(index), start.dtype)
-        shares = self._num_rows(len(index), size)
-        if shares < 3:
-            shares = 1
+        shares = _one_or_several(self._num_rows(len(index), size))
         rows = self.full(shares * size, 0, start.dtype).reshape(shares, size)
-        columns = raw(index), raw(values)
-        ranges = ranges_of(len(index), shares)
+        columns, ranges = (raw(index), raw(values)), ranges_of(len(index), shares)
         if shares > 1:
-            self._team.run(
-                scatter.SCATTER_REDUCE["sum"], shares, *ranges, *columns, Each(raw(rows))
-            )
+            add = scatter.SCATTER_REDUCE["sum"]
+            self._team.run(add, shares, *ranges, *columns, Each(raw(rows)))
         self._team.share(scatter.start_rows, size, raw(start), raw(rows))
         self._team.run(scatter.multiprefix, shares, *ranges, *columns, Each(raw(rows)), raw(out))
         return out
@@ -262,6 +255,14 @@ class BaseArrays(NumpyArrays):
 
         self._team.share(apply, len(left))
         return out
+
+
+def _one_or_several(shares: int) -> int:
+    """Return the shares of a function that needs a second pass over all elements if it is shared.
+
+    Two threads would take as long as one.
+    """
+    return 1 if shares == 2 else shares
 
 
 def _part(values: Any, start: int, stop: int) -> Any:

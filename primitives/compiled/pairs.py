@@ -146,12 +146,12 @@ def precedes(record, other, key, cut):
 
 
 @kernel
-def lower(start, stop, u, v, key, lowest, cut, is_shared, records):
+def lower(start, stop, first, count, u, v, key, lowest, cut, records):
     """Replace the record at both ends of each pair by that of the pair, if it is smaller.
 
     A record is a word. Its upper half is the key minus `lowest`, without the lowest `cut` bits. Its
-    lower half is the position. If `is_shared`, other threads lower the same records. Most pairs
-    find a smaller record, and only read it.
+    lower half is the position. Other threads lower no record of the `count` places from `first` on,
+    but may lower all others. Most pairs find a smaller record, and only read it.
     """
     cut = np.uint64(cut)
     for i in range(start, stop):
@@ -161,7 +161,7 @@ def lower(start, stop, u, v, key, lowest, cut, is_shared, records):
         record = (np.uint64(key[i]) - lowest) >> cut << _HALF | np.uint64(i)
         for end in (np.uint64(u[i]), np.uint64(v[i])):
             now = load(records, end)
-            if is_shared:
+            if end - first >= count:
                 while precedes(record, now, key, cut):
                     if compare_and_swap(records, end, now, record):
                         break

@@ -1,0 +1,47 @@
+"""The work of compiled primitives does not grow with the number of threads."""
+
+import numpy as np
+import pytest
+
+import mstflow
+from mstflow.runtime.sizes import tuned
+from mstflow.runtime.team import Team
+from primitive_cases import CASES, Draws
+
+pytestmark = pytest.mark.skipif("numba" not in mstflow.backends(), reason="needs numba")
+
+#: Their helpers read later pairs again and again, while the main thread joins earlier ones.
+READ_AGAIN = {"join_with_helpers"}
+
+
+@pytest.fixture
+def ranges(monkeypatch):
+    """Return the list of the ranges that the shares of each call process."""
+    found, call = [], Team.call
+
+    def recording(self, function, arguments):
+        calls = [*arguments]
+        found.append([each[:2] for each in calls if len(each) > 1])
+        return call(self, function, calls)
+
+    monkeypatch.setattr(Team, "call", recording)
+    return found
+
+
+def are_ranges(shares):
+    return all(isinstance(end, int) for share in shares for end in share)
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - READ_AGAIN))
+def test_no_element_is_in_two_shares_of_a_call(ranges, name):
+    """A share is the first two arguments of a kernel, if these are numbers."""
+    from mstflow.primitives.compiled.arrays import NumbaArrays
+
+    dtypes, build = CASES[name]
+    for dtype in dtypes[-2:]:
+        arguments, options, _ = build(Draws(500, dtypes.index(dtype)), dtype, 500)
+        with tuned(smallest_share=3, sorted_together=2, pairs_joined_together=2, run=4):
+            getattr(NumbaArrays(16), name)(*arguments, **options)
+    for shares in filter(are_ranges, ranges):
+        ends = np.array(sorted(shares), np.int64).ravel()
+        assert (ends[1:] >= ends[:-1]).all(), shares
