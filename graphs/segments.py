@@ -202,7 +202,7 @@ class Sequential(Segment):
     stop: int | None = None
     #: Whether the edges are loaded block by block or chunk by chunk, not all at once.
     is_in_blocks = False
-    #: An upper bound on the number of edges, if it is unknown and all are loaded at once.
+    #: The number of edges whose columns of 64 bits take as much memory, if all are loaded at once.
     most_edges = 0
     is_direct = False
 
@@ -214,7 +214,9 @@ class Sequential(Segment):
     @property
     def edges_at_once(self) -> int:
         """Number of edges that a read loads; 0 if `is_in_blocks`."""
-        return 0 if self.is_in_blocks else max(self.stop or 0, self.most_edges)
+        return (
+            0 if self.is_in_blocks else min(filter(None, (self.stop, self.most_edges)), default=0)
+        )
 
     @abstractmethod
     def arrays(self) -> Iterator[ArraySegment]:

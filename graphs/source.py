@@ -118,6 +118,17 @@ class EdgeSource:
         """Largest number of edges that a segment loads at once."""
         return max((segment.edges_at_once for segment in self.segments), default=0)
 
+    @property
+    def segments_at_once(self) -> int:
+        """Largest number of segments that a scan loads at once; 0 if each thread loads its own.
+
+        The threads of a scan share a segment that is read from its beginning. While the next one is
+        loaded, they may still use it.
+        """
+        whole = [segment for segment in self.segments if segment.edges_at_once]
+        are_shared = all(isinstance(segment, Sequential) for segment in whole)
+        return min(2, len(whole)) if are_shared else 0
+
     @cached_property
     def is_in_memory(self) -> bool:
         """Whether all edges are in memory."""

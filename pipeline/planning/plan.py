@@ -133,11 +133,19 @@ def _advice(request: Request) -> str:
 def _reduces_first(request: Request) -> bool:
     """Return whether partitions may be reduced to their forests before rounds run over them.
 
-    They are reduced if memory is bounded, or if rounds over all edges would use more than half of
-    the workers' memory and the run returns only the forest.
+    They are reduced if memory is bounded, or if the run returns only the forest, and rounds over
+    all edges would use more than half of the workers' memory, or more than a worker may use.
     """
-    memory, needed = request.scheduler.worker_memory, rounds_bytes(request.graph)
-    fits = memory is None or 2 * needed <= memory * request.scheduler.workers
+    workers = request.scheduler
+    memory, most = workers.worker_memory, workers.max_memory
+    fits = (
+        memory is None
+        or most is None
+        or (
+            2 * rounds_bytes(request.graph) <= memory * workers.workers
+            and request.scans("iterate").unreduced_memory <= most
+        )
+    )
     is_bounded = request.options.bound is not None
     return is_bounded or (request.alternatives.finds_forest and not fits)
 

@@ -17,7 +17,7 @@ from ...errors import MemoryBoundError
 from ...graphs.source import EdgeSource
 from ...runtime.sizes import sizes
 from ..schedulers.scheduler import Workers
-from .facts import GraphFacts
+from .facts import SEGMENT_EDGE, GraphFacts
 
 
 class _ModuleBytes(NamedTuple):
@@ -53,8 +53,6 @@ _DENSE = 4
 _DASK = 40_000_000
 #: Bytes per edge of a block that a thread reads, without two copies of its weight.
 _BLOCK_EDGE = 32
-#: Bytes per edge of a segment that cannot be read in blocks: twice its columns.
-_SEGMENT_EDGE = 48
 #: The pool reuses freed blocks at the lowest addresses, so gaps between blocks stay in memory: a
 #: share of all arrays.
 _GAPS = 1 / 16
@@ -192,14 +190,15 @@ class ScanMemory:
         """Bytes of the blocks that the threads of a task read."""
         edge = _BLOCK_EDGE + 2 * self.graph.weight_bytes
         block = edge * min(sizes().block_edges, self._largest_partition)
-        segment = _SEGMENT_EDGE * self.graph.edges_at_once
-        return self.scheduler.task_threads * (block + segment)
+        threads = self.scheduler.task_threads
+        return threads * block + self.graph.segment_bytes(threads)
 
     def _array_bytes(self, capacity: int) -> int:
         """Return the bytes of the arrays of a task, at the step that needs most."""
         graph, steps = self.graph, [*self._steps(capacity)]
         if self._is_iterated:
-            steps.append(self._round_bytes)
+            forest = min(self._largest_partition, graph.num_vertices)
+            steps.append(self._round_bytes(self._num_forests * forest))
         # After the first scan, each vertex has a fragment, and a fragment the key of a spoke.
         labels = graph.index_bytes + graph.weight_bytes if self.can_rescan else 0
         return int((1 + _GAPS) * (max(steps) + labels * graph.num_vertices))
@@ -241,10 +240,14 @@ class ScanMemory:
         return forest + self.footprint * (edges * edge + vertices * vertex)
 
     @property
-    def _round_bytes(self) -> int:
-        """Bytes while rounds run over the forests of all partitions."""
+    def unreduced_memory(self) -> int:
+        """The bytes of a worker while rounds run over all edges of its partitions."""
+        edges = -(-self.graph.num_edges // self.scheduler.workers)
+        return self._process_bytes + int((1 + _GAPS) * self._round_bytes(edges))
+
+    def _round_bytes(self, edges: int) -> int:
+        """Return the bytes while rounds run over some edges in memory."""
         vertices, module = self.graph.num_vertices, self._module
-        edges = self._num_forests * min(self._largest_partition, vertices)
         results = self.levels * (min(self.split_every, self.partitions) - 1) + 1
         vertex = module.round_vertex + results * module.round_result
         arrays = edges * module.round_edge + vertices * vertex
@@ -317,16 +320,17 @@ class SweepMemory:
     @property
     def _fixed_bytes(self) -> int:
         """Bytes that do not depend on the number of edges that a sweep holds."""
-        block = _DEALT_EDGE * sizes().block_edges + _SEGMENT_EDGE * self.graph.edges_at_once
+        threads = self.scheduler.task_threads
+        blocks = threads * _DEALT_EDGE * sizes().block_edges + self.graph.segment_bytes(threads)
         tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
-        return _SWEEP + self.scheduler.task_threads * block + tiles
+        return _SWEEP + blocks + tiles
 
 
 def check_reading(source: EdgeSource, memory: int) -> None:
     """Check that `memory` bytes are enough for each segment that cannot be read in blocks."""
     for segment in source.segments:
         block = _BLOCK_EDGE * min(sizes().block_edges, segment.edges_at_once)
-        needed = _NUMPY.loaded + block + _SEGMENT_EDGE * segment.edges_at_once
+        needed = _NUMPY.loaded + block + SEGMENT_EDGE * segment.edges_at_once
         if segment.edges_at_once and memory < needed:
             by = f" by format {segment.format_name!r}" if segment.format_name else ""
             purpose = f"to read {segment.origin[0]}, which cannot be read in small blocks{by}"

@@ -16,6 +16,9 @@ _DEVICE_EDGE, _DEVICE_VERTEX = 16, 64
 #: meanwhile. Not measured yet.
 _SORTED_EDGES, _SORTED_EDGE = 2**22, 48
 
+#: Bytes per edge of a segment that cannot be read in blocks: twice its columns.
+SEGMENT_EDGE = 48
+
 
 @dataclass(slots=True)  # creating a frozen one takes three times as long
 class GraphFacts:
@@ -26,6 +29,8 @@ class GraphFacts:
     weight_bytes: int = 4
     #: The number of edges of the largest segment that cannot be read in blocks.
     edges_at_once: int = 0
+    #: The number of these segments that a scan loads at once; 0 if each thread loads its own.
+    segments_at_once: int = 0
     is_in_memory: bool = False
     is_read_once: bool = False
     is_on_device: bool = False
@@ -46,6 +51,7 @@ class GraphFacts:
             sys.maxsize if source.num_edges is None else source.num_edges,
             8 if source.weight_dtype is None else source.weight_dtype.itemsize,
             source.edges_at_once,
+            source.segments_at_once,
             source.is_in_memory,
             source.is_read_once,
             source.is_on_device,
@@ -63,6 +69,13 @@ class GraphFacts:
     def edge_id_bytes(self) -> int:
         """Bytes of an edge id outside a buffer."""
         return 4 if self.num_edges < 2**31 else 8
+
+    def segment_bytes(self, threads: int) -> int:
+        """Return the bytes of segments that cannot be read in blocks, in a scan by threads.
+
+        Reading a segment takes twice the bytes of its columns.
+        """
+        return (self.segments_at_once or threads) * self.edges_at_once * SEGMENT_EDGE
 
     @property
     def columns_bytes(self) -> int:

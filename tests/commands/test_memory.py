@@ -6,7 +6,12 @@ import pytest
 
 from benchmarks.bounds import command_in_least_memory
 from mstflow.__main__ import main
+from mstflow.doors.files import open_files
+from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.options import parse_bytes
+from mstflow.pipeline.schedulers.scheduler import Workers
+from mstflow.pipeline.streaming.bounds import ScanMemory
+from mstflow.pipeline.streaming.facts import GraphFacts
 
 SPARSE = "random --vertices 2e6 --edges 2e6"
 DENSE = "random --vertices 1e6 --edges 4e6"
@@ -36,6 +41,19 @@ def test_a_command_keeps_to_the_least_bound(graph, command, suffix, graphs, tmp_
     facts = command_in_least_memory([name, graphs[graph], *options, *output])
     assert facts["status"] == 0, facts["error"]
     assert facts["peak"] <= facts["least"], facts
+
+
+def test_threads_share_a_file_that_is_read_as_a_whole(graphs, tmp_path):
+    archive = str(tmp_path / "graph.npz")
+    assert main(["convert", graphs[DENSE], "-o", archive, "--quiet"]) == 0
+    leasts = []
+    for threads in (1, 8):
+        source = EdgeSource.of(open_files([archive], is_bounded=True)).with_sizes()
+        workers = Workers(task_threads=threads)
+        scans = ScanMemory(GraphFacts.of(source), "two-scan", True, 1, 4, workers)
+        leasts.append(scans.least_memory)
+    per_thread = (leasts[1] - leasts[0]) / 7
+    assert per_thread < 25_000_000  # a block
 
 
 @pytest.mark.parametrize("bound", ["5GB", "6234.56MB", "5.236GB"])

@@ -160,6 +160,10 @@ def test_plans_fit_the_workers():
         WorkerError, match=r"'tree' needs .* GB, but the smallest worker has 800 MB"
     ):
         plan_on_workers(10**9, strategy="tree")
+    roomy = plan_on_workers(10**10, strategy="iterate")
+    assert not roomy.holds_forests
+    with pytest.raises(WorkerError, match=r"'iterate' needs .* GB, but the smallest worker has"):
+        plan_on_workers(18 * 10**8, strategy="iterate")
     lowered = plan_on_workers(3 * 10**9, strategy="two-scan", memory="9GB")
     assert "memory= is lowered to 2.4 GB" in lowered.reason
     assert lowered.memory <= 2_400_000_000
