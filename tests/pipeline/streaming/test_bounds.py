@@ -18,13 +18,26 @@ CASES = [
 ]
 
 
+#: Bytes that Numba takes to compile kernels, at most. The bound includes them, since it is not
+#: known whether all kernels of a run are stored.
+COMPILING = 90_000_000
+
+
 @pytest.mark.parametrize("family", ["random", "equal weights"])
 def test_the_least_memory_is_just_enough(family):
     rows = bounds.measure([N], [4], [family], [{"backend": "numba", **case} for case in CASES])
     for row in rows["rows"]:
         assert row["peak"] <= row["planned"] == row["least"], row
-        # The kernels are most of it. How many vertices rounds leave is unknown.
-        assert row["least"] <= (1.6 if row["strategy"] == "iterate" else 1.35) * row["peak"], row
+        # How many vertices rounds leave is unknown.
+        most = (1.5 if row["strategy"] == "iterate" else 1.25) * row["peak"] + COMPILING
+        assert row["least"] <= most, row
+
+
+def test_the_least_memory_is_enough_to_compile_kernels(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # of the processes that are measured
+    (row,) = bounds.measure([N], [4], ["random"], [{"backend": "numba", **CASES[0]}])["rows"]
+    assert list(tmp_path.rglob("*.nbc"))
+    assert row["peak"] <= row["least"] <= 1.25 * row["peak"], row
 
 
 def test_small_graphs_on_many_threads_need_little_memory(tmp_path):
