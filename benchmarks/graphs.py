@@ -25,7 +25,16 @@ ROOT = Path(__file__).resolve().parents[1]
 GRAPHS = {
     "E": ("random, 5 edges for each vertex", "random:n=1000000,m=5000000"),
     "Ei": ("E with integer weights, 1 to 1000", "random:n=1000000,m=5000000,weights=int:1:1000"),
+    "E64": ("E with weights of 64 bits", "random:n=1000000,m=5000000,weights=float64"),
+    "E64i": (
+        "E with weights and ids of 64 bits",
+        "random:n=1000000,m=5000000,weights=float64,ids=int64",
+    ),
     "G": ("grid, 65% of its edges", "grid:rows=2000,columns=2000,keep=0.65"),
+    "G64": (
+        "G with weights of 64 bits",
+        "grid:rows=2000,columns=2000,keep=0.65,weights=float64",
+    ),
     "Gs": (
         "G in random order of vertices and edges",
         "grid:rows=2000,columns=2000,keep=0.65,shuffle_vertices=True,shuffle_edges=True",

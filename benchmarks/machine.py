@@ -97,11 +97,11 @@ class OtherPrograms:
 
     def __init__(self, all_programs: Callable[[], float] | None = None) -> None:
         self._all = all_programs or processor_seconds
-        self._start, self._before = time.monotonic(), self._all() - _used_here()
+        self._start, self._before = time.monotonic(), self._all() - used_here()
 
     def busy(self) -> float:
         """Return the mean number of processors that other programs have used."""
-        worked = self._all() - _used_here() - self._before
+        worked = self._all() - used_here() - self._before
         return round(max(worked / (time.monotonic() - self._start), 0.0), 2)
 
 
@@ -112,7 +112,7 @@ def processor_seconds() -> float:
     return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK")
 
 
-def _used_here() -> float:
+def used_here() -> float:
     """Return the processor time of this process and of its finished children."""
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)

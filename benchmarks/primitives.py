@@ -22,10 +22,10 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 EDGES_PER_VERTEX = 3
 
 
-def arguments(size: int) -> dict[str, Call]:
+def arguments(size: int, bits: int = 32) -> dict[str, Call]:
     """Return the arguments of each compiled primitive, by primitive and case.
 
-    The graph has `size` vertices.
+    The graph has `size` vertices. Numbers have this number of bits: 32 or 64.
     """
     from mstflow.primitives.consecutive import Consecutive
     from mstflow.primitives.numpy_arrays import NumpyArrays
@@ -65,6 +65,7 @@ def arguments(size: int) -> dict[str, Call]:
         "concat": ([u, v],),
         "minimum": (u, v),
         "maximum": (u, v),
+        "where": (mask, u, v),
         "argsort": (key[: 2**18],),
         "argsort, 64 bits": (key[: 2**18].astype(np.uint64) << np.uint64(30),),
         "any_signed": (np.abs(weight),),
@@ -100,7 +101,18 @@ def arguments(size: int) -> dict[str, Call]:
     arguments_of["asarray"] = (Consecutive(0, size, "int32"),), {"dtype": "int64"}
     arguments_of["label_level"] = (top, level, 0), {"dtype": "int64"}
     arguments_of["scatter"] = ((place, label, size, -1), {"dtype": "int32"})
-    return arguments_of
+    return arguments_of if bits == 32 else _widened(arguments_of)
+
+
+def _widened(value: Any) -> Any:
+    """Return arguments with numbers of 64 bits in place of 32."""
+    if isinstance(value, np.ndarray):
+        return value.astype(f"{value.dtype.kind}8") if value.itemsize == 4 else value
+    if isinstance(value, dict):
+        return {key: _widened(each) for key, each in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(map(_widened, value))
+    return "int64" if isinstance(value, str) and value == "int32" else value
 
 
 def overridden() -> list[str]:

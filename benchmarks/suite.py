@@ -23,6 +23,7 @@ from . import (
     queries,
     small,
     start,
+    work,
 )
 from .device import model
 from .papers import helpers, imbalance
@@ -95,7 +96,7 @@ SUITE = {
         compare,
         SOLVE,
         {
-            "graphs": ["E", "Ei", "G", "Gs", "R", "C", "K", "N"],
+            "graphs": ["E", "Ei", "E64", "E64i", "G", "G64", "Gs", "R", "C", "K", "N"],
             "codes": ["mstflow", "scipy", "igraph", "networkx"],
             "threads": [1, 2],
             "rounds": 3,
@@ -124,11 +125,11 @@ SUITE = {
         },
     ),
     "algorithms": Benchmark(
-        "all algorithms on E",
+        "all algorithms on E, with weights of 32 and 64 bits",
         compare,
         SOLVE,
         {
-            "graphs": ["E"],
+            "graphs": ["E", "E64"],
             "codes": [*map(compiled_code, PARALLEL), *map(sequential_code, SEQUENTIAL)],
             "threads": [1, 2],
             "rounds": 3,
@@ -146,7 +147,19 @@ SUITE = {
         "whole runs with fused primitives, and with their definitions instead",
         fused.measure,
         SOLVE,
-        {"graphs": ["E", "N"], "threads": [1, 2], "rounds": 7},
+        {"graphs": ["E", "E64i", "N"], "threads": [1, 2], "rounds": 7},
+    ),
+    "work": Benchmark(
+        "wall and processor time of solves and primitives by number of threads",
+        work.measure,
+        SOLVE,
+        {
+            "graphs": ["E", "G", "R", "N", "E64", "G64"],
+            "algorithms": ["filter-kruskal", "filter-boruvka", "boruvka-edgelist"],
+            "elements": [3 * 2**20],
+            "threads": [1, 2, 4, 16],
+        },
+        {**TINY, "algorithms": list(work.DEFAULT), "elements": [3000], "threads": [1, 2]},
     ),
     "start": Benchmark(
         "import and first solves in fresh processes",

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import cells, fused
+from . import cells, fused, work
 from .device import tables as device_tables
 from .graphs import GRAPHS
 from .papers import authors
@@ -405,6 +405,8 @@ TABLES: dict[str, tuple[str, Callable[[Result], Rows]]] = {
     "files": ("files", readers),
     "primitives": ("primitives", overrides),
     "fused": ("fused", fused.rows),
+    "work-solves": ("work", work.solves),
+    "work-primitives": ("work", work.calls),
     "start": ("start", starts),
     "small": ("small", small_calls),
     "small-many": ("small", many_graphs),

@@ -94,9 +94,9 @@ def _compile_cuda(file: str, kernels: Sequence[str], architecture: str) -> None:
 
 def _compile_numba() -> None:
     """Compile the CPU's kernels that later steps call."""
+    from .. import work
     from ..runner import codes
-    from .threads import ALGORITHMS
 
     folder = graph_list.ensure("random:n=30000,m=300000")
-    for algorithm in ALGORITHMS:
+    for algorithm in ("filter-kruskal", *work.ROUNDS):
         codes.prepare(f"mstflow:algorithm={algorithm},backend=numba", folder, 2).solve()

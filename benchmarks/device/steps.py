@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import work
 from . import checks, equality, kernels, prepare, threads, times
 from .gpu import interpreter
 
@@ -48,9 +49,22 @@ STEPS = (
         "graphs of later steps, and compiled kernels",
         prepare.prepare,
         0.5,
-        {"graphs": [*LARGE, *equality.STREAMED, "rmat:scale=16", "G", "R", "D"]},
+        {"graphs": [*LARGE, *equality.STREAMED, "rmat:scale=16", "E64", "G64", "G", "R", "D"]},
         {"graphs": ["tiny"], "files": ["select"]},
         is_concurrent=True,
+    ),
+    Step(
+        "work",
+        "empty calls, solves and primitives by number of threads, with their processor time",
+        work.rows,
+        0.6,
+        {
+            "graphs": ["E", "G", "R", "N", "E64", "G64"],
+            "algorithms": [*work.DEFAULT, *work.ROUNDS],
+            "elements": [2**20, 2**24],
+        },
+        {"graphs": ["tiny"], "algorithms": [*work.DEFAULT], "elements": [3000], "rounds": 1},
+        takes_threads=True,
     ),
     Step(
         "equality",
