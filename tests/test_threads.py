@@ -36,7 +36,9 @@ def graphs():
 @pytest.fixture
 def small_shares():
     """Give a share to each thread, even for few elements."""
-    with tuned(smallest_share=3, sorted_together=2, pairs_joined_together=2, run=8):
+    with tuned(
+        smallest_share=3, sorted_together=2, joined_together=4, pairs_joined_together=2, run=8
+    ):
         yield
 
 

@@ -90,8 +90,8 @@ class BaseArrays(NumpyArrays):
         out = empty(len(mask), np.where(mask[:1], _part(yes, 0, 1), _part(no, 0, 1)).dtype)
 
         def choose(start: int, stop: int) -> None:
-            np.copyto(out[start:stop], _part(no, start, stop))
-            np.copyto(out[start:stop], _part(yes, start, stop), where=mask[start:stop])
+            parts = _part(yes, start, stop), _part(no, start, stop)
+            out[start:stop] = np.where(mask[start:stop], *parts)
 
         self._team.share(choose, len(mask))
         return out

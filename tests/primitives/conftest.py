@@ -26,7 +26,14 @@ def module(request):
     if not several:
         yield array_module(name)
         return
-    with tuned(smallest_share=3, smallest_block=8, longest_run=8, pairs_joined_together=2, run=4):
+    with tuned(
+        smallest_share=3,
+        smallest_block=8,
+        longest_run=8,
+        joined_together=4,
+        pairs_joined_together=2,
+        run=4,
+    ):
         yield type(array_module(name))(4)
 
 
