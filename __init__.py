@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
     from .graphs.generate.grids import grid
-    from .graphs.generate.points import points
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
     from .pipeline.pipeline import Pipeline
     from .pipeline.steps import Loop, When
+    from .pointsets.graph import points
     from .primitives import backends
     from .solve import minimum_spanning_forest, minimum_spanning_forests
     from .stages import Stage, stage
@@ -66,7 +66,7 @@ _MODULES = {
     "graphs.edge_list": ("EdgeList",),
     "doors.formats.text.coordinates": ("read_coordinates",),
     "graphs.generate.grids": ("grid",),
-    "graphs.generate.points": ("points",),
+    "pointsets.graph": ("points",),
     "doors.read": ("read",),
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),

@@ -6,7 +6,7 @@ except ModuleNotFoundError as error:
     message = "mstflow.cluster needs the package scikit-learn; install mstflow[sklearn]"
     raise ModuleNotFoundError(message, name="sklearn") from error
 
-from .interop.hdbscan import HDBSCAN
-from .interop.single_linkage import SingleLinkage
+from .pointsets.estimators.hdbscan import HDBSCAN
+from .pointsets.estimators.single_linkage import SingleLinkage
 
 __all__ = ["HDBSCAN", "SingleLinkage"]

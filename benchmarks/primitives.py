@@ -120,10 +120,10 @@ def overridden() -> list[str]:
 
     Primitives for points are excluded: their definitions compare all pairs. `points` measures them.
     """
-    from mstflow.primitives.blocks import Blocks
+    from mstflow.pointsets.primitives.blocks import Blocks
+    from mstflow.pointsets.primitives.searches import Proximity
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.primitives.numpy_arrays import NumpyArrays
-    from mstflow.primitives.points import Proximity
 
     classes = NumbaArrays.__mro__
     names = {name for each in classes[: classes.index(NumpyArrays)] for name in vars(each)}

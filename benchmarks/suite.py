@@ -238,7 +238,7 @@ SUITE = {
     "estimators": Benchmark(
         "HDBSCAN of points, compared with other packages",
         estimators.measure,
-        (*SOLVE, "primitives/compiled/points", "forest", "forest/hierarchy", "interop"),
+        (*SOLVE, "pointsets", "forest", "forest/hierarchy"),
         {"sizes": [[20_000, 2], [200_000, 2]], "threads": 2, "limit": 40},
         {"sizes": [[2000, 2]], "codes": ["mstflow", "scikit-learn"]},
         usual=False,  # takes minutes
@@ -283,7 +283,13 @@ SUITE = {
     "points": Benchmark(
         "trees of points, compared with quitefastmst and fast_hdbscan",
         points.measure,
-        ("graphs/generate", "primitives", "primitives/compiled/points", "stages/points", *SOLVE),
+        (
+            "graphs/generate",
+            "primitives",
+            "pointsets/primitives/compiled",
+            "pointsets/stages",
+            *SOLVE,
+        ),
         {"threads": [1, 2], "rounds": 3},
         {"cases": [["2-D normal", 300, 1], ["line", 300, 2]], "codes": ["mstflow"], "rounds": 1},
         usual=False,  # takes minutes

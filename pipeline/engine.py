@@ -11,6 +11,7 @@ from ..errors import MemoryBoundError, OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..plugins import wing
+from ..pointsets.run import points_of, run_on_points
 from ..primitives import array_module, gpu_pays, resolve_backend
 from ..progress import set_listener
 from ..runtime.team import sharing
@@ -19,7 +20,6 @@ from .partitions import is_persisted, num_chunks, sized
 from .planned_run import PlannedRun
 from .planning.plan import plan
 from .planning.request import Alternatives, Request
-from .points import points_of, run_on_points
 from .report.report import Report
 from .schedulers.scheduler import Inline, Scheduler
 from .streaming.bounds import check_reading

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import PrimitiveError
+from ..pointsets.primitives.searches import PADDING, Tree
 from .paths import BLOCK
-from .points import PADDING, Tree
 from .vocabulary import ArrayModule
 
 #: The check of the arguments of each primitive.

@@ -69,12 +69,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
+from ..pointsets.primitives.blocks import Blocks
+from ..pointsets.primitives.searches import Proximity
 from ..runtime.host import Resources
-from .blocks import Blocks
 from .hierarchies import Hierarchies
 from .joins import Joins
 from .paths import Paths
-from .points import Proximity
 
 Array = Any
 DType = Any

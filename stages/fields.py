@@ -13,7 +13,7 @@ from functools import partial
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args
 
-from ..primitives.points import Points, Tree
+from ..pointsets.primitives.searches import Points, Tree
 from ..primitives.weight_order import WeightOrder
 
 

@@ -5,12 +5,12 @@ import warnings
 
 from ...errors import OptionError
 from ...plugins import Plugin, registered
+from ...pointsets.catalogue.boruvka_blocks import boruvka_blocks, choose_for_points
+from ...pointsets.catalogue.boruvka_points import boruvka_points
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..planning.request import Alternatives
 from . import algorithms as folder
-from .points.boruvka_blocks import boruvka_blocks, choose_for_points
-from .points.boruvka_points import boruvka_points
 from .strategies import STRATEGIES, strategy_flow
 
 #: The default with kernels, the default on NumPy, and the default on NumPy for few edges.

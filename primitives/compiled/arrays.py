@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ...pointsets.primitives.compiled.blocks import BlockArrays
 from ...runtime.kernels import LINE, NONE, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
@@ -19,7 +20,6 @@ from ..joins import helper_ranges
 from ..paths import BLOCK
 from . import elements, kruskal, pairs, shared_trees, sorting, trees
 from .base import ids_of, ranges_of
-from .points.blocks import BlockArrays
 from .runs import DIGIT, Runs, choose_buckets
 
 Array = NDArray[Any]

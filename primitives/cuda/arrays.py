@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...pointsets.primitives.cuda.searches import PointArrays
 from ...runtime.sizes import sizes
 from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
 from ..vocabulary import ArrayModule, Reduction
 from .device import CupyDevice, computing_here
 from .kernels import FILE_OF
-from .points import PointArrays
 
 Array = Any
 DType = Any

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mstflow.errors import PrimitiveError
+from mstflow.pointsets.primitives.searches import PADDING, Points, Tree
 from mstflow.primitives.checked import CHECKS
-from mstflow.primitives.points import PADDING, Points, Tree
 
 
 def ints(*values):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from mstflow.pointsets.primitives.blocks import Blocks
+from mstflow.pointsets.primitives.searches import Proximity
 from mstflow.primitives import backends, vocabulary
-from mstflow.primitives.blocks import Blocks
 from mstflow.primitives.hierarchies import Hierarchies
 from mstflow.primitives.joins import Joins, helper_ranges
 from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.primitives.paths import Paths
-from mstflow.primitives.points import Proximity
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.sizes import tuned
 from primitive_cases import (
@@ -73,7 +73,7 @@ def test_the_table_of_the_vocabulary_is_complete():
 
 
 def test_each_primitive_has_a_case():
-    """`test_points_in_blocks.py` tests those of `primitives.blocks`, on blocks of few points."""
+    """`pointsets/test_blocks.py` tests those of `primitives.blocks`, on blocks of few points."""
     protocols = ArrayModule, Joins, Hierarchies, Paths, Proximity, Blocks
     names = set().union(*map(primitives_of, protocols))
     assert names - CASES.keys() == primitives_of(Blocks)

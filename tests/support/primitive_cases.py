@@ -15,9 +15,9 @@ import random
 import numpy as np
 from numpy.testing import assert_array_equal
 
+from mstflow.pointsets.distances import METRICS, distances
+from mstflow.pointsets.primitives.searches import PADDING, Points, Tree
 from mstflow.primitives.numpy_arrays import NumpyArrays
-from mstflow.primitives.points import PADDING, Points, Tree
-from mstflow.runtime.distances import METRICS, distances
 
 INDEX = [np.dtype(name) for name in ("int32", "int64")]
 UNSIGNED = [np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)]

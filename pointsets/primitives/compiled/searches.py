@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....primitives.compiled.base import BaseArrays
 from ....progress import report_progress
 from ....runtime.kernels import plain
 from ....runtime.memory import empty
 from ....runtime.sizes import sizes
-from ...points import PADDING, Lightest, Points, Tree
-from ..base import BaseArrays
+from ..searches import PADDING, Lightest, Points, Tree
 from . import search
 from . import tree as kernels
 from .space import space_of
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 class PointArrays(BaseArrays):
-    """The primitives of `primitives.points`."""
+    """The primitives of `primitives.searches`."""
 
     def count_equal(self, points: Points, /) -> tuple[Array, Array]:
         """Compare hashes of points, and the points themselves only if two hashes are equal."""

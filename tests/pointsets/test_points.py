@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import mstflow
 from mstflow.errors import GraphError, MemoryBoundError, OptionError
-from mstflow.runtime.distances import METRICS
+from mstflow.pointsets.distances import METRICS
 from oracle import kruskal_of_pairs
 
 

@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import validate_data
 
-from ..forest.forest import Forest
-from ..forest.reachability import mutual_reachability
-from ..graphs.edge_list import EdgeList
-from ..pipeline.options import check_count
-from ..solve import minimum_spanning_forest
-from .distances import (
+from ...forest.forest import Forest
+from ...forest.reachability import mutual_reachability
+from ...graphs.edge_list import EdgeList
+from ...pipeline.options import check_count
+from ...solve import minimum_spanning_forest
+from .forests import (
     checked_metric,
     given_distances,
     resolve_algorithm,

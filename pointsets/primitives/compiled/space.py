@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.distances import (
+from ....runtime.kernels import NONE, helper
+from ...distances import (
     ABSOLUTE,
     ANGLE,
     ASIN_P,
@@ -16,7 +17,6 @@ from ....runtime.distances import (
     SAME,
     SQUARES,
 )
-from ....runtime.kernels import NONE, helper
 from .lanes import LANES, near_box, near_point
 
 _P0, _P1, _P2, _P3, _P4, _P5 = ASIN_P
@@ -26,7 +26,7 @@ _Q0, _Q1, _Q2, _Q3, _Q4 = ASIN_Q
 class Space(NamedTuple):
     """The numbers of a tree and its metric, passed to kernels as one tuple.
 
-    See `primitives.points.Tree` and `runtime.distances`. Arrays are passed separately: Numba
+    See `primitives.searches.Tree` and `distances`. Arrays are passed separately: Numba
     updates a reference count whenever a kernel reads an array from a tuple. `norm` is a tuple of
     zeros, whose length is the code of the norm. The length is part of the type, so Numba compiles a
     version for each norm, without the code of others.
@@ -72,7 +72,7 @@ def to_distance(convert, is_single, reduced):
         reduced = math.sqrt(reduced)
     elif convert == HALF:
         reduced = reduced * 0.5
-    elif convert == ANGLE:  # as `runtime.distances` defines it
+    elif convert == ANGLE:  # as `distances` defines it
         t = reduced * 0.25
         x = math.sqrt(t)
         is_small = t <= 0.25

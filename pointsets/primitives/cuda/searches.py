@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.distances import METRICS
-from ..points import Lightest, Proximity, Tree, choose_edges
+from ...distances import METRICS
+from ..searches import Lightest, Proximity, Tree, choose_edges
 
 Array = Any
 
 
 class PointArrays(Proximity):
-    """The searches of `primitives.points`; `build_tree` and `bound_nodes` are the definitions."""
+    """The searches of `primitives.searches`; `build_tree` and `bound_nodes` are the definitions."""
 
     def nearest_neighbors(
         self: Any, tree: Tree, boxes: Array, k: int, rank: int, /

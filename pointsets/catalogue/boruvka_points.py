@@ -17,11 +17,11 @@ neighbors in the order of the tree. In that paper, a space-filling curve orders 
 tie may go to either edge. Here the tree is split at medians, and ties go to the smaller edge id.
 """
 
-from ....stages import fragments
-from ....stages.points import tree
-from ...pipeline import Pipeline
-from ...steps import Loop
-from ..algorithms.boruvka_edgelist import LABEL
+from ...pipeline.catalogue.algorithms.boruvka_edgelist import LABEL
+from ...pipeline.pipeline import Pipeline
+from ...pipeline.steps import Loop
+from ...stages import fragments
+from ..stages import tree
 
 boruvka_points = Pipeline(
     "boruvka-points",

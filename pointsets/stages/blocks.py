@@ -3,10 +3,20 @@
 from typing import Any
 
 from ...errors import GraphError
-from ...primitives.points import Points, edge_ids
 from ...primitives.vocabulary import ArrayModule
-from ..declare import stage
-from ..fields import Copies, Count, Edges, Index, Neighbors, Number, Verdict, VertexIndex, Weights
+from ...stages.declare import stage
+from ...stages.fields import (
+    Copies,
+    Count,
+    Edges,
+    Index,
+    Neighbors,
+    Number,
+    Verdict,
+    VertexIndex,
+    Weights,
+)
+from ..primitives.searches import Points, edge_ids
 from .tree import order_by_id
 
 #: The largest number of pairs of fragments, per point, that `compare_fragments` holds in memory.

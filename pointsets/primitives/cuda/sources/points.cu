@@ -1,4 +1,4 @@
-// Kernels that search a tree over points, one thread for each point; see primitives/points.py.
+// Kernels that search a tree over points, one thread for each point; see pointsets/primitives/searches.py.
 //
 // Each operation is rounded, by functions such as `__dadd_rn`: the compiler would fuse a
 // multiplication and an addition, which changes the last bit.

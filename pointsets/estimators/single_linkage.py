@@ -10,10 +10,10 @@ from scipy.sparse import coo_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_array, validate_data
 
-from ..forest.forest import Forest
-from ..pipeline.options import check_count
-from ..solve import minimum_spanning_forest
-from .distances import (
+from ...forest.forest import Forest
+from ...pipeline.options import check_count
+from ...solve import minimum_spanning_forest
+from .forests import (
     all_pairs,
     given_distances,
     resolve_algorithm,

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...errors import GraphError, OptionError
-from ...runtime.distances import METRICS, SQUARES, distance_block, distances
-from ...runtime.identity import digest, identify
-from ...runtime.team import in_shares
-from ..edge_list import Columns
-from ..segments import Range, Read
-from ..source import EdgeSource
+from ..errors import GraphError, OptionError
+from ..graphs.edge_list import Columns
+from ..graphs.segments import Range, Read
+from ..graphs.source import EdgeSource
+from ..runtime.identity import digest, identify
+from ..runtime.team import in_shares
 from .coordinates import as_floats
+from .distances import METRICS, SQUARES, distance_block, distances
 
 _MAX_POINTS = math.isqrt(2**63 - 1)  # edge ids are less than 2^63
 #: The number of distances that a thread computes at a time for core distances.
@@ -156,7 +156,7 @@ class PointSegment(Range):
 
     #: The points, of shape (n, d).
     rows: NDArray[np.float64]
-    #: A key of `runtime.distances.METRICS`, or a function of two blocks of rows.
+    #: A key of `distances.METRICS`, or a function of two blocks of rows.
     metric: Any
     min_samples: int
     #: The dtype of the weights.

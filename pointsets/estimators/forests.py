@@ -13,12 +13,12 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS, BallTree, KDTree, NearestNeighbors
 from sklearn.utils.validation import validate_data
 
-from ..forest.forest import Forest
-from ..graphs.edge_list import EdgeList
-from ..graphs.generate.points import points
-from ..graphs.source import EdgeSource
-from ..pipeline.catalogue.points.boruvka_blocks import divide_distances
-from ..solve import minimum_spanning_forest
+from ...forest.forest import Forest
+from ...graphs.edge_list import EdgeList
+from ...graphs.source import EdgeSource
+from ...solve import minimum_spanning_forest
+from ..catalogue.boruvka_blocks import divide_distances
+from ..graph import points
 
 _TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 #: Scikit-learn's names of the metrics of `mstflow.points`, and the names that `points` accepts.

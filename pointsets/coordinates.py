@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import GraphError
-from ...runtime.device import refuse_device
-from ..libraries import is_instance
+from ..errors import GraphError
+from ..graphs.libraries import is_instance
+from ..runtime.device import refuse_device
 
 #: Integers below this bound are exact as float64.
 _EXACT = 2**53

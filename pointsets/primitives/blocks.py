@@ -4,7 +4,7 @@ Squared distances are computed from matrix products, which are rounded. So each 
 gives a lower bound of a distance. Distances that may decide the result are computed again, exactly.
 So the result does not depend on the rounding of products.
 
-See `primitives.points` for points, weights and edge ids.
+See `primitives.searches` for points, weights and edge ids.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, Protocol
 
-from ..runtime.distances import METRICS, ROOT, SAME, SQUARES, Metric, distance_block
-from ..runtime.sizes import sizes
-from .points import Points, edge_ids
+from ...runtime.sizes import sizes
+from ..distances import METRICS, ROOT, SAME, SQUARES, Metric, distance_block
+from .searches import Points, edge_ids
 
 Array = Any
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, Protocol
 
-from ..runtime.distances import distances
+from ..distances import distances
 
 Array = Any
 
@@ -44,7 +44,7 @@ class Points(NamedTuple):
     num_axes : int
         The dimension d, at least 1.
     metric : str
-        A key of `runtime.distances.METRICS`.
+        A key of `distances.METRICS`.
     dtype : {"float32", "float64"}
         The dtype to which distances are rounded.
     """

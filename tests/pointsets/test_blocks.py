@@ -10,13 +10,13 @@ from scipy.spatial.distance import cdist
 import interpreted_gpu
 import mstflow
 from mstflow.errors import GraphError, OptionError, PipelineError
+from mstflow.pointsets.distances import distance_block
+from mstflow.pointsets.primitives.searches import Points
 from mstflow.primitives import Backend, array_module, blocks
-from mstflow.primitives.points import Points
-from mstflow.runtime.distances import distance_block
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Neighbors
-from mstflow.stages.points.blocks import find_nearest_in_blocks
-from mstflow.stages.points.tree import find_nearest_outside
+from mstflow.pointsets.stages.blocks import find_nearest_in_blocks
+from mstflow.pointsets.stages.tree import find_nearest_outside
 from oracle import kruskal_of_pairs
 
 BACKENDS = [Backend(name) for name in mstflow.backends()] + [Backend("numba", 2)]

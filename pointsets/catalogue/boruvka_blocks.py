@@ -24,11 +24,11 @@ comparison, are not in these papers.
 
 from typing import Any
 
-from ....stages import edges, fragments
-from ....stages.points import blocks, tree
-from ...pipeline import Pipeline
-from ...steps import Loop, When
-from ..algorithms.boruvka_edgelist import CONTRACT, JOIN, LABEL
+from ...pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN, LABEL
+from ...pipeline.pipeline import Pipeline
+from ...pipeline.steps import Loop, When
+from ...stages import edges, fragments
+from ..stages import blocks, tree
 from .boruvka_points import boruvka_points
 
 #: The largest dimension for which `boruvka-points` is faster.

@@ -3,10 +3,10 @@
 from typing import Any
 
 from ...errors import PipelineError
-from ...primitives.points import Points, Tree, tree_depth
 from ...primitives.vocabulary import ArrayModule
-from ..declare import stage
-from ..fields import Chosen, Copies, Count, Index, Verdict, VertexIndex, Weights
+from ...stages.declare import stage
+from ...stages.fields import Chosen, Copies, Count, Index, Verdict, VertexIndex, Weights
+from ..primitives.searches import Points, Tree, tree_depth
 
 
 @stage(writes=("distinct", "copies"))

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....progress import report_progress
-from ....runtime.distances import LARGEST, METRICS, ROOT, SAME, distance_block
 from ....runtime.kernels import helper, kernel, plain
 from ....runtime.sizes import sizes
 from ....runtime.team import Each
-from ...blocks import screen_of
-from ...points import Points
-from .primitives import PointArrays
+from ...distances import LARGEST, METRICS, ROOT, SAME, distance_block
+from ..blocks import screen_of
+from ..searches import Points
+from .searches import PointArrays
 from .space import to_distance
 
 Array = NDArray[Any]

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from ..errors import MemoryBoundError, OptionError, memory_errors
-from ..graphs.generate.points import PointSegment, with_core
 from ..graphs.source import EdgeSource
+from ..pipeline.dataflow import Dataflow
+from ..pipeline.execute import execute, forest_ids
+from ..pipeline.options import Options
+from ..pipeline.planning.plan import Plan
+from ..pipeline.report.report import Report
+from ..pipeline.schedulers.scheduler import Scheduler
 from ..primitives import Backend, resolve_backend
-from ..primitives.points import Points
 from ..runtime.device import host_array
 from ..runtime.memory import keeping_blocks
 from ..runtime.sizes import sizes
 from ..stages import fragments
-from .dataflow import Dataflow
-from .execute import execute, forest_ids
-from .options import Options
-from .planning.plan import Plan
-from .report.report import Report
-from .schedulers.scheduler import Scheduler
+from .graph import PointSegment, with_core
+from .primitives.searches import Points
 
 #: Bytes for each point, and for each of its coordinates, that a run may take at its peak.
 _POINT, _COORDINATE = 150, 24

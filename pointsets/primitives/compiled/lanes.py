@@ -9,8 +9,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ....runtime.distances import ABSOLUTE, SQUARES
-from ...points import PADDING
+from ...distances import ABSOLUTE, SQUARES
+from ..searches import PADDING
 
 #: The number of points in a vector.
 LANES = PADDING

@@ -1,0 +1,1 @@
+"""The wing for sets of points: their graph, searches, algorithms and estimators."""

@@ -1,0 +1,1 @@
+"""Estimators of scikit-learn for points; see `mstflow.cluster`."""
