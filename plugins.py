@@ -22,7 +22,7 @@ GROUPS = {
 }
 
 #: The wings, and the module of the functions that each offers to the core.
-WINGS = {"doors": ".doors.hooks"}
+WINGS = {"doors": ".doors.hooks", "pointsets": ".pointsets.hooks"}
 
 
 def wing(name: str) -> Any:

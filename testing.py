@@ -14,7 +14,7 @@ from .pipeline.catalogue.names import algorithm, algorithms
 from .pipeline.pipeline import Pipeline
 from .pipeline.schedulers.scheduler import Inline
 from .pipeline.tasks import Task
-from .primitives import Backend, array_module, backends
+from .primitives import array_module, backends
 from .stages import Stage
 from .stages.fields import Arcs, Columns, Edges
 
@@ -140,7 +140,8 @@ def _check_call(stage: Stage, task: Task) -> None:
     if not _equal(written, replace(task, stage=copy)()):
         _fail(stage, "returns a different result after pickling")
     for backend in backends():
-        if not _equal(written, replace(task, backend=Backend(backend), is_remote=True)()):
+        elsewhere = task.backend._replace(name=backend, threads=1)
+        if not _equal(written, replace(task, backend=elsewhere, is_remote=True)()):
             _fail(stage, f"returns a different result on backend {backend!r}")
     combination = stage.combination
     if combination is not None and not stage.combiner_reads and _can_be_halved(stage, task):

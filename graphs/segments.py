@@ -71,6 +71,11 @@ class Segment(ABC):
         return ""
 
     @property
+    def wing(self) -> str:
+        """The wing that solves a graph of this segment without its edges; see `plugins.wing`."""
+        return ""
+
+    @property
     def checksums(self) -> tuple[tuple[int, int], ...]:
         """The number of edges and the checksum of each chunk; empty if there are none."""
         return ()

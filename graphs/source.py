@@ -153,6 +153,11 @@ class EdgeSource:
         return self.segments[0] if len(self.segments) == 1 and not is_changed else None
 
     @property
+    def wing(self) -> str:
+        """The wing that solves the graph without its edges; empty if there is none."""
+        return self.only_segment.wing if self.only_segment is not None else ""
+
+    @property
     def edges_after_tiles(self) -> int | None:
         """An upper bound on the edges that remain when the vertices inside `tiles` are joined.
 

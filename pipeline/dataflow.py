@@ -31,6 +31,8 @@ class FieldState:
     in_partitions: bool = False
     #: Why the field no longer exists; empty if it exists.
     lost: str = ""
+    #: The function whose graphs have this initial field; empty if every graph has it.
+    only_of: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from ..errors import MemoryBoundError, OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..plugins import wing
-from ..pointsets.run import points_of, run_on_points
 from ..primitives import array_module, gpu_pays, resolve_backend
 from ..progress import set_listener
 from ..runtime.team import sharing
@@ -52,10 +51,10 @@ def run(alternatives: Alternatives, graph: Any, options: Options) -> Run:
         sharing(scheduler.task_threads if scheduler.eager else 1),
     ):
         opened = _open(graph, options, scheduler)
-        if isinstance(opened, EdgeSource) and (points := points_of(opened)) is not None:
-            flow = alternatives.for_points(points)
-            if flow is not None:
-                return Run(*run_on_points(flow, opened, points, options, scheduler))
+        if isinstance(opened, EdgeSource) and opened.wing:
+            outcome = wing(opened.wing).run(alternatives, opened, options, scheduler)
+            if outcome is not None:
+                return Run(*outcome)
         return _run_on_edges(alternatives, opened, options, scheduler)
 
 
@@ -85,9 +84,11 @@ def _run_on_edges(
     scheduler: Scheduler,
 ) -> Run:
     """Plan the run, and follow the plan."""
-    if "points" in alternatives.pipeline.fields_read:
-        name = alternatives.pipeline.name
-        raise OptionError(f"algorithm {name!r} needs the points of mstflow.points")
+    chosen_by_name = alternatives.pipeline
+    for field, state in chosen_by_name.inputs.items():
+        if state.only_of and field in chosen_by_name.fields_read:
+            name = chosen_by_name.name
+            raise OptionError(f"algorithm {name!r} needs a graph of {state.only_of}")
     numbered = opened.nbytes if options.ends is not None and isinstance(opened, EdgeList) else 0
     with _reserve(numbered, options) as options:
         source = _measure(opened, scheduler, options)
@@ -157,7 +158,7 @@ def _request(
 
 def _backend(alternatives: Alternatives, graph: GraphFacts, options: Options) -> str:
     """Return the array module for a graph."""
-    is_default = alternatives.on_numpy is not None  # no other pipeline was measured on a GPU
+    is_default = alternatives.is_default  # no other pipeline was measured on a GPU
     is_plain = options.backend == "auto" and options.partitions is None and not options.streams
     if is_default and is_plain and graph.is_in_memory and gpu_pays(graph.num_edges):
         return "cupy"

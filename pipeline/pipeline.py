@@ -19,14 +19,11 @@ from .planning.request import Alternatives
 from .report.report import Report
 from .steps import Step, edit_steps
 
-#: The initial fields of every pipeline. A graph of `mstflow.points` has `points` and `core_samples`
-#: instead of the fields of edges.
+#: The initial fields of pipelines. Wings add those of their graphs.
 INPUTS = {
     "columns": FieldState(COLUMNS, in_partitions=True),
     "edges": FieldState(EDGES, in_partitions=True),
     "weight_order": FieldState(Field("", "weight order")),
-    "points": FieldState(Field("", "points")),
-    "core_samples": FieldState(Field("", "count")),
     **COMMON_FIELDS,
 }
 

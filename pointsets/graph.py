@@ -165,6 +165,11 @@ class PointSegment(Range):
     known_core: NDArray[np.float64] | None = None
 
     @property
+    def wing(self) -> str:
+        """The wing for points, if these are all pairs."""
+        return "pointsets" if self.num_edges == self.num_vertices**2 else ""
+
+    @property
     def num_vertices(self) -> int:
         """Number of points."""
         return len(self.rows)

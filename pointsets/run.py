@@ -12,6 +12,7 @@ from ..pipeline.dataflow import Dataflow
 from ..pipeline.execute import execute, forest_ids
 from ..pipeline.options import Options
 from ..pipeline.planning.plan import Plan
+from ..pipeline.planning.request import Alternatives
 from ..pipeline.report.report import Report
 from ..pipeline.schedulers.scheduler import Scheduler
 from ..primitives import Backend, resolve_backend
@@ -19,6 +20,7 @@ from ..runtime.device import host_array
 from ..runtime.memory import keeping_blocks
 from ..runtime.sizes import sizes
 from ..stages import fragments
+from .catalogue.boruvka_blocks import choose_for_points
 from .graph import PointSegment, with_core
 from .primitives.searches import Points
 
@@ -26,22 +28,19 @@ from .primitives.searches import Points
 _POINT, _COORDINATE = 150, 24
 
 
-def points_of(graph: EdgeSource) -> PointSegment | None:
-    """Return the points of a graph of `mstflow.points` with all its edges and weights."""
-    segment = graph.only_segment
-    if isinstance(segment, PointSegment) and segment.num_edges == segment.num_vertices**2:
-        return segment
-    return None
+def run(
+    alternatives: Alternatives, graph: EdgeSource, options: Options, scheduler: Scheduler
+) -> tuple[dict[str, Any], Report, EdgeSource] | None:
+    """Run a pipeline that reads the field ``points``; return fields, report and graph.
 
-
-def run_on_points(
-    pipeline: Dataflow,
-    graph: EdgeSource,
-    segment: PointSegment,
-    options: Options,
-    scheduler: Scheduler,
-) -> tuple[dict[str, Any], Report, EdgeSource]:
-    """Run a pipeline that reads the field ``points``; return fields, report and graph."""
+    Return None if the chosen pipeline reads all pairs as edges.
+    """
+    segment: Any = graph.only_segment
+    pipeline = alternatives.pipeline
+    if alternatives.is_default:
+        pipeline = choose_for_points(segment)
+    elif "points" not in pipeline.fields_read:
+        return None
     _check(pipeline.name, graph, segment, options)
     count, axes = segment.rows.shape
     name = resolve_backend(options.backend, sizes().edges_per_point * count)
@@ -58,7 +57,7 @@ def run_on_points(
             [{}],
             shared,
             scheduler=scheduler,
-            backend=Backend(name, scheduler.task_threads),
+            backend=Backend(name, scheduler.task_threads, "pointsets"),
         )
         fields = {name: np.array(host_array(value)) for name, value in fields.items()}
     fields["forest"] = forest_ids(pipeline.name, fields["forest"], 0, count * count)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..errors import OptionError
-from ..plugins import Plugin, registered
+from ..plugins import Plugin, registered, wing
 from ..runtime.sizes import sizes
 from .checked import CheckedModule
 from .vocabulary import ArrayModule
@@ -38,6 +38,8 @@ class Backend(NamedTuple):
 
     name: str
     threads: int = 1
+    #: The wing whose primitives the module has in addition; empty for none.
+    wing: str = ""
 
 
 def backends() -> list[str]:
@@ -173,6 +175,8 @@ def array_module(backend: Backend | str) -> ArrayModule:
         factory = getattr(importlib.import_module(path, __name__), name)
     else:
         factory = _plugins()[backend.name].load(type)
+    if backend.wing:
+        factory = wing(backend.wing).with_primitives(backend.name, factory)
     module = factory(backend.threads)
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module
 

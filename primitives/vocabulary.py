@@ -55,9 +55,9 @@ bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
 | sorted_union            | union of disjoint sets of integers, ascending        | n log n, 8n    |
 
-An array module has five further groups of functions: the algorithm kernels (`primitives.joins`),
-hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), points
-(`primitives.points`, `primitives.blocks`), and its threads and memory (`runtime.host`).
+An array module has four further groups of functions: the algorithm kernels (`primitives.joins`),
+hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), and its
+threads and memory (`runtime.host`). `pointsets.primitives` adds those for points.
 
 Positions have the dtype `index_dtype(length)`. The length of the array stands for a position that
 does not exist, such as that of the minimum of an empty segment. `gather` replaces it by a fill
@@ -69,8 +69,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
-from ..pointsets.primitives.blocks import Blocks
-from ..pointsets.primitives.searches import Proximity
 from ..runtime.host import Resources
 from .hierarchies import Hierarchies
 from .joins import Joins
@@ -82,7 +80,7 @@ DType = Any
 Reduction = Literal["min", "max", "sum"]
 
 
-class ArrayModule(Joins, Hierarchies, Paths, Proximity, Blocks, Resources, Protocol):
+class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
     """All primitives, for the arrays of one library."""
 
     # 1. Functions of the array API standard.

@@ -47,7 +47,7 @@ ONE = np.uint64(1)
 helper = register_jitable(**_OPTIONS)
 
 #: The folders of the package whose functions and constants kernels use.
-_SOURCES = "primitives", "runtime"
+_SOURCES = "pointsets", "primitives", "runtime"
 #: Days after which an unused folder of kernels is removed.
 _DAYS = 30
 

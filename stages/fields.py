@@ -13,7 +13,6 @@ from functools import partial
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args
 
-from ..pointsets.primitives.searches import Points, Tree
 from ..primitives.weight_order import WeightOrder
 
 
@@ -89,35 +88,6 @@ class Candidates(NamedTuple):
     is_forest: bool
 
 
-class Neighbors(NamedTuple):
-    """The k nearest points of each point outside its fragment, as it was at the last search.
-
-    Attributes
-    ----------
-    weight : float64 array of length n k
-        The weights of the edges to these points, point by point. If fewer than k points are
-        outside, the rest is infinity.
-    neighbor : index array of length n k
-        The positions of these points, in the order of (weight, position). The rest is n.
-    reach, last : arrays of length n
-        All other points outside the fragment come after (`reach`, `last`) in this order.
-    """
-
-    weight: Any
-    neighbor: Any
-    reach: Any
-    last: Any
-
-
-class Copies(NamedTuple):
-    """Points that were dropped, because they equal other points."""
-
-    #: The ids of the dropped points.
-    copy: Any
-    #: The id of the first point that equals each dropped point.
-    first: Any
-
-
 class Collected(tuple[Any, ...]):
     """The values that several tasks wrote to one `Chosen` field."""
 
@@ -131,10 +101,6 @@ _RECORDS: dict[str, type] = {
     "arcs": Arcs,
     "candidates": Candidates,
     "cut": Cut,
-    "points": Points,
-    "tree": Tree,
-    "neighbors": Neighbors,
-    "copies": Copies,
     "weight order": WeightOrder,
 }
 #: For each kind of number, the other kinds that a stage may read as this kind.
@@ -193,6 +159,12 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
+def register_record(kind: str, record: type) -> None:
+    """Add a type of records that stages read and write, as a kind."""
+    _RECORDS[kind] = record
+    _KINDS[kind] = partial(_is_instance, record)
+
+
 @dataclass(frozen=True)
 class Field:
     """The type of a field: its `axis` (empty if it has none) and the `kind` of its values.
@@ -201,7 +173,7 @@ class Field:
     (numbers) and "chosen" (ids of edges that are added to the forest, collected over all rounds).
     Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
     of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
-    "candidates", "cut", "points", "tree", "neighbors", "copies" and "weight order". "levels" is a
+    "candidates", "cut" and "weight order", and those that `register_record` adds. "levels" is a
     tuple of arrays, and "dtype" the dtype of an array. "source", "scanner", "tile joiner" and
     "sweeper" are objects that read a graph, and "buckets" are edges on disk. "any" is a value of
     any kind. An `optional` field may be None.

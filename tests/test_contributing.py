@@ -77,7 +77,7 @@ def test_algorithms_on_the_pages():
 
 
 def test_stages_in_the_documentation():
-    folders = ("points", "queries", "strategies")
+    folders = ("queries", "strategies")
     names = [f"{folder}.{name}" for folder in folders for name in modules_of(f"stages/{folder}")]
     names += modules_of("stages")
     declaring = {

@@ -58,6 +58,7 @@ def facts() -> Iterator[dict[str, Any]]:
 
 def prepare(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Generate graphs and compile kernels in several processes; yield the seconds of each task."""
+    from mstflow.pointsets.primitives.cuda import searches
     from mstflow.primitives.cuda import device
     from mstflow.primitives.cuda.kernels import KERNELS
 
@@ -66,9 +67,10 @@ def prepare(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[s
     calls: dict[str, Callable[[], object]]
     calls = {name: partial(graph_list.ensure, name) for name in reversed(graphs)}
     calls["kernels of the CPU"] = _compile_numba
-    for file in files or KERNELS:
-        for first in range(0, len(KERNELS[file]), _KERNELS_OF_PROCESS):
-            chosen = KERNELS[file][first : first + _KERNELS_OF_PROCESS]
+    kernels = {**KERNELS, **searches.KERNELS}
+    for file in files or kernels:
+        for first in range(0, len(kernels[file]), _KERNELS_OF_PROCESS):
+            chosen = kernels[file][first : first + _KERNELS_OF_PROCESS]
             compiled = partial(_compile_cuda, file, chosen, architecture)
             calls[f"{file}.cu, from {chosen[0]}"] = compiled
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
@@ -86,10 +88,12 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 def _compile_cuda(file: str, kernels: Sequence[str], architecture: str) -> None:
+    from mstflow.pointsets.primitives.cuda import searches
     from mstflow.primitives.cuda.compiler import NVRTC
 
+    compiler = searches.NVRTC if file in searches.KERNELS else NVRTC
     for kernel in kernels:
-        NVRTC.cached(file, kernel, architecture)
+        compiler.cached(file, kernel, architecture)
 
 
 def _compile_numba() -> None:

@@ -4,9 +4,7 @@ import importlib
 import warnings
 
 from ...errors import OptionError
-from ...plugins import Plugin, registered
-from ...pointsets.catalogue.boruvka_blocks import boruvka_blocks, choose_for_points
-from ...pointsets.catalogue.boruvka_points import boruvka_points
+from ...plugins import Plugin, registered, wing
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..planning.request import Alternatives
@@ -46,9 +44,9 @@ def algorithm(name: str) -> Pipeline:
         file = name.replace("-", "_")
         found: Pipeline = getattr(importlib.import_module(f"{folder.__name__}.{file}"), file)
         return found
-    for pipeline in (boruvka_points, boruvka_blocks):
-        if name == pipeline.name:
-            return pipeline
+    if name in wing("pointsets").PIPELINES:
+        of_points: Pipeline = wing("pointsets").PIPELINES[name]
+        return of_points
     if isinstance(name, str) and name in _plugins():
         loaded: Pipeline = _plugins()[name].load(Pipeline)
         return loaded
@@ -65,7 +63,6 @@ def alternatives(chosen: str | Pipeline) -> Alternatives:
             algorithm(DEFAULT),
             on_numpy=algorithm(ON_NUMPY),
             few=algorithm(ON_FEW_EDGES),
-            on_points=choose_for_points,
         )
     return Alternatives(algorithm(chosen))
 

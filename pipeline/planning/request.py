@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...runtime.sizes import sizes
 from ..catalogue.strategies import STRATEGIES
@@ -25,14 +24,11 @@ class Alternatives(NamedTuple):
     on_numpy: Dataflow | None = None
     #: Replaces `on_numpy` for few edges; see `Sizes.few`.
     few: Dataflow | None = None
-    #: Chooses the pipeline for the points of `mstflow.points`.
-    on_points: Callable[[Any], Dataflow] | None = None
 
-    def for_points(self, points: Any) -> Dataflow | None:
-        """Return the pipeline for points; None if this one reads all pairs as edges."""
-        if self.on_points is not None:
-            return self.on_points(points)
-        return self.pipeline if "points" in self.pipeline.fields_read else None
+    @property
+    def is_default(self) -> bool:
+        """Whether the caller chose no pipeline."""
+        return self.on_numpy is not None
 
     def in_memory(self, backend: str, num_edges: int) -> Dataflow:
         """Return the pipeline for this number of edges in memory."""

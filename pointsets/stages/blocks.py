@@ -3,20 +3,19 @@
 from typing import Any
 
 from ...errors import GraphError
-from ...primitives.vocabulary import ArrayModule
 from ...stages.declare import stage
 from ...stages.fields import (
-    Copies,
     Count,
     Edges,
     Index,
-    Neighbors,
     Number,
     Verdict,
     VertexIndex,
     Weights,
 )
+from ..primitives.modules import PointModule
 from ..primitives.searches import Points, edge_ids
+from .fields import Copies, Neighbors
 from .tree import order_by_id
 
 #: The largest number of pairs of fragments, per point, that `compare_fragments` holds in memory.
@@ -25,7 +24,7 @@ _MAX_PAIRS = 4
 
 @stage(writes=("core", "candidates"))
 def find_neighbors_in_blocks(
-    ops: ArrayModule, distinct: Points, core_samples: Count, spare_candidates: Count
+    ops: PointModule, distinct: Points, core_samples: Count, spare_candidates: Count
 ) -> tuple[Weights, Neighbors]:
     """Find the core distance of each point, and its nearest points as candidates for edges.
 
@@ -49,7 +48,7 @@ def scale_core_distances(core: Weights, alpha: Number) -> Weights:
 
 @stage(writes="candidates")
 def weigh_candidates(
-    ops: ArrayModule, distinct: Points, core: Weights, candidates: Neighbors, core_samples: Count
+    ops: PointModule, distinct: Points, core: Weights, candidates: Neighbors, core_samples: Count
 ) -> Neighbors:
     """Weigh the candidates by mutual reachability distance, and sort them again."""
     if core_samples == 1:
@@ -72,7 +71,7 @@ def weigh_candidates(
 
 
 @stage(writes=("fragment", "num_vertices"))
-def start_fragments(ops: ArrayModule, distinct: Points) -> tuple[Index, Count]:
+def start_fragments(ops: PointModule, distinct: Points) -> tuple[Index, Count]:
     """Make each point a fragment; `num_vertices` is the current number of fragments."""
     size = len(distinct.ids)
     return ops.arange(size, dtype=ops.index_dtype(size)), size
@@ -80,7 +79,7 @@ def start_fragments(ops: ArrayModule, distinct: Points) -> tuple[Index, Count]:
 
 @stage(writes=("best_end", "best_id", "num_chosen", "unsure"))
 def choose_candidates(
-    ops: ArrayModule, distinct: Points, candidates: Neighbors, fragment: Index, num_vertices: Count
+    ops: PointModule, distinct: Points, candidates: Neighbors, fragment: Index, num_vertices: Count
 ) -> tuple[VertexIndex, VertexIndex, Count, Index]:
     """Choose the lightest edge of each fragment for which the candidates of its points suffice.
 
@@ -126,7 +125,7 @@ def choose_candidates(
     )
 
 
-def _nearest_candidates(ops: ArrayModule, candidates: Neighbors, fragment: Any) -> tuple[Any, Any]:
+def _nearest_candidates(ops: PointModule, candidates: Neighbors, fragment: Any) -> tuple[Any, Any]:
     """Return the nearest candidate of each point outside its fragment: its weight and position.
 
     A point without such a candidate gets the largest weight and its own position.
@@ -144,7 +143,7 @@ def _nearest_candidates(ops: ArrayModule, candidates: Neighbors, fragment: Any) 
 
 
 def _lightest_edges(
-    ops: ArrayModule, distinct: Points, fragment: Any, candidate: Any, key: Any, num_fragments: int
+    ops: PointModule, distinct: Points, fragment: Any, candidate: Any, key: Any, num_fragments: int
 ) -> tuple[Any, Any, Any]:
     """Return the key, id and other end of the lightest edge of each fragment to a `candidate`.
 
@@ -172,7 +171,7 @@ def none_chosen(num_chosen: Count) -> Verdict:
 
 @stage(writes="candidates")
 def find_nearest_in_blocks(
-    ops: ArrayModule,
+    ops: PointModule,
     distinct: Points,
     core: Weights,
     candidates: Neighbors,
@@ -222,7 +221,7 @@ def comparing_pays(
 
 @stage(writes="edges")
 def compare_fragments(
-    ops: ArrayModule, distinct: Points, core: Weights, fragment: Index, num_vertices: Count
+    ops: PointModule, distinct: Points, core: Weights, fragment: Index, num_vertices: Count
 ) -> Edges:
     """Find the lightest edge between any two fragments, in a pass over all pairs of points."""
     count = num_vertices
@@ -241,7 +240,7 @@ def compare_fragments(
 
 @stage(writes="core_distance")
 def list_core_distances(
-    ops: ArrayModule, distinct: Points, core: Weights, copies: Copies
+    ops: PointModule, distinct: Points, core: Weights, copies: Copies
 ) -> Weights:
     """Return the core distances in the order of the ids; those of dropped points are 0."""
     return order_by_id(ops, distinct, core, copies)

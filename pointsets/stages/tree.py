@@ -3,14 +3,15 @@
 from typing import Any
 
 from ...errors import PipelineError
-from ...primitives.vocabulary import ArrayModule
 from ...stages.declare import stage
-from ...stages.fields import Chosen, Copies, Count, Index, Verdict, VertexIndex, Weights
+from ...stages.fields import Chosen, Count, Index, Verdict, VertexIndex, Weights
+from ..primitives.modules import PointModule
 from ..primitives.searches import Points, Tree, tree_depth
+from .fields import Copies
 
 
 @stage(writes=("distinct", "copies"))
-def drop_copies(ops: ArrayModule, points: Points, core_samples: Count) -> tuple[Points, Copies]:
+def drop_copies(ops: PointModule, points: Points, core_samples: Count) -> tuple[Points, Copies]:
     """Drop each point that has at least `core_samples` equal points before it.
 
     The core distance of such a point is 0, and so is the weight of its edge to the first equal
@@ -31,20 +32,20 @@ def drop_copies(ops: ArrayModule, points: Points, core_samples: Count) -> tuple[
 
 
 @stage(writes="tree")
-def build_tree(ops: ArrayModule, distinct: Points) -> Tree:
+def build_tree(ops: PointModule, distinct: Points) -> Tree:
     """Order the points by a balanced k-d tree."""
     return ops.build_tree(distinct, tree_depth(len(distinct.ids), distinct.num_axes))
 
 
 @stage(writes="boxes")
-def bound_nodes(ops: ArrayModule, tree: Tree) -> Weights:
+def bound_nodes(ops: PointModule, tree: Tree) -> Weights:
     """Find the coordinates of a box around the points of each tree node, from the leaves up."""
     return ops.bound_nodes(tree)
 
 
 @stage(writes=("core", "reach", "neighbor"))
 def find_core_distances(
-    ops: ArrayModule, tree: Tree, boxes: Weights, core_samples: Count, neighbors_per_point: Count
+    ops: PointModule, tree: Tree, boxes: Weights, core_samples: Count, neighbors_per_point: Count
 ) -> tuple[Weights, Weights, Index]:
     """Find the distance of each point to its `core_samples`-th nearest point, counting itself.
 
@@ -63,7 +64,7 @@ def find_core_distances(
 
 @stage(writes=("fragment", "num_vertices", "nearest", "bound"))
 def start_fragments(
-    ops: ArrayModule, tree: Tree, core: Weights
+    ops: PointModule, tree: Tree, core: Weights
 ) -> tuple[Index, Count, Index, Weights]:
     """Make each point a fragment; `num_vertices` is the current number of fragments.
 
@@ -76,7 +77,7 @@ def start_fragments(
 
 @stage(writes=("best_end", "best_id", "nearest", "bound"))
 def find_nearest_outside(
-    ops: ArrayModule,
+    ops: PointModule,
     tree: Tree,
     boxes: Weights,
     core: Weights,
@@ -111,7 +112,7 @@ def find_nearest_outside(
 
 
 @stage(writes="fragment")
-def relabel_points(ops: ArrayModule, fragment: Index, label: VertexIndex) -> Index:
+def relabel_points(ops: PointModule, fragment: Index, label: VertexIndex) -> Index:
     """Replace the fragment of each point by the label of the joined fragment."""
     return ops.gather(label, fragment)
 
@@ -123,7 +124,7 @@ def all_joined(num_vertices: Count) -> Verdict:
 
 
 @stage(writes="forest")
-def attach_copies(ops: ArrayModule, forest: Chosen, copies: Copies, points: Points) -> Chosen:
+def attach_copies(ops: PointModule, forest: Chosen, copies: Copies, points: Points) -> Chosen:
     """For each dropped point, add to the forest its edge to the first point at distance 0.
 
     The first point at distance 0 may precede the first equal point, because distances that are too
@@ -144,12 +145,12 @@ def attach_copies(ops: ArrayModule, forest: Chosen, copies: Copies, points: Poin
 
 
 @stage(writes="core_distance")
-def list_core_distances(ops: ArrayModule, tree: Tree, core: Weights, copies: Copies) -> Weights:
+def list_core_distances(ops: PointModule, tree: Tree, core: Weights, copies: Copies) -> Weights:
     """Return the core distances in the order of the ids; those of dropped points are 0."""
     return order_by_id(ops, tree, core, copies)
 
 
-def order_by_id(ops: ArrayModule, points: Points | Tree, core: Any, copies: Copies) -> Any:
+def order_by_id(ops: PointModule, points: Points | Tree, core: Any, copies: Copies) -> Any:
     """Return the core distances of points, and 0 for dropped points, in the order of the ids."""
     ids = ops.concat([points.ids, copies.copy])
     values = ops.concat([core, ops.full(len(copies.copy), 0.0, dtype="float64")])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...pointsets.primitives.compiled.blocks import BlockArrays
 from ...runtime.kernels import LINE, NONE, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
@@ -19,7 +18,7 @@ from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_ranges
 from ..paths import BLOCK
 from . import elements, kruskal, pairs, shared_trees, sorting, trees
-from .base import ids_of, ranges_of
+from .base import BaseArrays, ids_of, ranges_of
 from .runs import DIGIT, Runs, choose_buckets
 
 Array = NDArray[Any]
@@ -29,7 +28,7 @@ _NO_ORDER = np.empty(0, np.uint32)
 _JOINERS = 3
 
 
-class NumbaArrays(BlockArrays):
+class NumbaArrays(BaseArrays):
     """All primitives; kernels compute most of them, and threads share the elements."""
 
     def __init__(self, threads: int = 1) -> None:

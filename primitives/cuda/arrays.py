@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...pointsets.primitives.cuda.searches import PointArrays
 from ...runtime.sizes import sizes
 from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
@@ -42,7 +41,7 @@ def cupy_arrays(threads: int = 1) -> ArrayModule:
     return CudaArrays(CupyDevice())
 
 
-class CudaArrays(PointArrays, ArrayModule):
+class CudaArrays(ArrayModule):
     """The primitives on one device."""
 
     threads = 1

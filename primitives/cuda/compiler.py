@@ -19,11 +19,14 @@ _LANGUAGE = "c++17"
 class Compiler:
     """Compiles the sources of one folder with NVRTC; needs no GPU.
 
-    The cache maps bytes to bytes; see `open_cache` for the default.
+    The sources include headers of the folder `headers`, by default their own. The cache maps bytes
+    to bytes; see `open_cache` for the default.
     """
 
-    def __init__(self, sources: Path = SOURCES, cache: Any = None) -> None:
-        self.sources, self._cache = sources, cache
+    def __init__(
+        self, sources: Path = SOURCES, cache: Any = None, headers: Path | None = None
+    ) -> None:
+        self.sources, self._cache, self._headers = sources, cache, headers or sources
 
     def version(self) -> tuple[int, list[int]]:
         """Return NVRTC's version (12090 for 12.9) and the architectures it compiles for."""
@@ -45,7 +48,7 @@ class Compiler:
         from cuda.core import Program, ProgramOptions
 
         options = ProgramOptions(
-            name=f"{file}.cu", arch=architecture, std=_LANGUAGE, include_path=str(self.sources)
+            name=f"{file}.cu", arch=architecture, std=_LANGUAGE, include_path=str(self._headers)
         )
         try:
             program = Program((self.sources / f"{file}.cu").read_text(), "c++", options)
@@ -58,7 +61,7 @@ class Compiler:
 
     def cached(self, file: str, kernel: str, architecture: str) -> tuple[str, bytes]:
         """Return the mangled name and the cubin of one kernel, from the cache if possible."""
-        sources = [self.sources / f"{file}.cu", *sorted(self.sources.glob("*.cuh"))]
+        sources = [self.sources / f"{file}.cu", *sorted(self._headers.glob("*.cuh"))]
         parts = kernel, architecture, _LANGUAGE, self.version(), [s.read_text() for s in sources]
         key = hashlib.sha256(repr(("mstflow", parts)).encode()).digest()
         if self._cache is None:

@@ -29,7 +29,6 @@ KERNELS = {
         *_each("lower_positions", _INDEX),
         *_each("follow", _INDEX, _INDEX),
     ),
-    "points": ("find_neighbors", "search_outside"),
     "select": (
         "flag",
         "count_tiles",

@@ -11,12 +11,13 @@ import interpreted_gpu
 import mstflow
 from mstflow.errors import GraphError, OptionError, PipelineError
 from mstflow.pointsets.distances import distance_block
+from mstflow.pointsets.primitives import blocks
 from mstflow.pointsets.primitives.searches import Points
-from mstflow.primitives import Backend, array_module, blocks
-from mstflow.runtime.sizes import tuned
-from mstflow.stages.fields import Neighbors
 from mstflow.pointsets.stages.blocks import find_nearest_in_blocks
+from mstflow.pointsets.stages.fields import Neighbors
 from mstflow.pointsets.stages.tree import find_nearest_outside
+from mstflow.primitives import Backend, array_module
+from mstflow.runtime.sizes import tuned
 from oracle import kruskal_of_pairs
 
 BACKENDS = [Backend(name) for name in mstflow.backends()] + [Backend("numba", 2)]
@@ -66,7 +67,7 @@ def kruskal(graph):
 
 
 def solve(graph, backend, algorithm="boruvka-blocks"):
-    name, threads = backend
+    name, threads, _ = backend
     return mstflow.minimum_spanning_forest(
         graph, algorithm=algorithm, backend=name, threads=threads, progress=False
     )
@@ -123,7 +124,7 @@ def test_clusters_take_two_passes(backend):
 
 
 def test_searches_for_some_points_and_pairs_of_fragments(backend, examples):
-    ops = array_module(backend)
+    ops = array_module(backend._replace(wing="pointsets"))
     for seed in range(examples // 2):
         random = np.random.default_rng(seed)
         n, dims, k = (int(random.integers(1, most)) for most in (150, 40, 12))
@@ -238,7 +239,7 @@ def test_squares_that_underflow(backend, metric, algorithm):
 
 def test_rounds_without_progress_are_errors():
     """A search that finds no point outside would be repeated for ever."""
-    ops = array_module("numpy")
+    ops = array_module(Backend("numpy", wing="pointsets"))
     points = Points(np.arange(4.0), np.arange(4, dtype=np.int32), 4, 1, "euclidean", "float64")
     core, none = np.zeros(4), np.full(4, 4, np.int32)
     inside = np.zeros(4, np.int32)

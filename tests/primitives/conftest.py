@@ -4,7 +4,7 @@ import pytest
 
 import mstflow
 from lender import Lender
-from mstflow.primitives import array_module
+from mstflow.primitives import Backend, array_module
 from mstflow.primitives.checked import CheckedModule
 from mstflow.runtime.sizes import tuned
 
@@ -24,7 +24,7 @@ def pytest_generate_tests(metafunc):
 def module(request):
     name, _, several = request.param.partition(",")
     if not several:
-        yield array_module(name)
+        yield array_module(Backend(name, wing="pointsets"))
         return
     with tuned(
         smallest_share=3,
@@ -34,7 +34,7 @@ def module(request):
         pairs_joined_together=2,
         run=4,
     ):
-        yield type(array_module(name))(4)
+        yield type(array_module(Backend(name, wing="pointsets")))(4)
 
 
 @pytest.fixture(scope="session")

@@ -4,27 +4,35 @@ import re
 
 import pytest
 
-from mstflow.primitives.cuda.compiler import NVRTC, SOURCES
-from mstflow.primitives.cuda.kernels import KERNELS
+from mstflow.pointsets.primitives.cuda import searches
+from mstflow.primitives.cuda import compiler, kernels
 
 #: The oldest and a new one: no kernel has code for one architecture only.
 ARCHITECTURES = ["sm_75", "sm_100"]
 
 
-def test_the_table_has_every_kernel():
+#: The compiler of each table of kernels.
+TABLES = ((compiler.NVRTC, kernels.KERNELS), (searches.NVRTC, searches.KERNELS))
+
+
+@pytest.mark.parametrize(("nvrtc", "table"), TABLES)
+def test_the_table_has_every_kernel(nvrtc, table):
     written = {
         path.stem: set(re.findall(r"__global__ void (\w+)\(", path.read_text()))
-        for path in SOURCES.glob("*.cu")
+        for path in nvrtc.sources.glob("*.cu")
     }
-    named = {file: {name.split("<")[0] for name in kernels} for file, kernels in KERNELS.items()}
+    named = {file: {name.split("<")[0] for name in names} for file, names in table.items()}
     assert written == named
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("file", KERNELS)
-def test_kernels_compile(file, architecture):
+@pytest.mark.parametrize(
+    ("nvrtc", "file", "wanted"),
+    [(nvrtc, file, table[file]) for nvrtc, table in TABLES for file in table],
+)
+def test_kernels_compile(nvrtc, file, wanted, architecture):
     pytest.importorskip("cuda.core")  # the test extra has it where there are wheels
-    names, cubin = NVRTC.compile(file, KERNELS[file], architecture)
+    names, cubin = nvrtc.compile(file, wanted, architecture)
     assert cubin.startswith(b"\x7fELF")
-    assert set(names) == set(KERNELS[file])
+    assert set(names) == set(wanted)
     assert all(name.encode() + b"\0" in cubin for name in names.values())

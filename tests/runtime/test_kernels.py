@@ -69,7 +69,7 @@ def test_without_a_folder_kernels_are_compiled_in_each_process(tmp_path, before,
 
 @pytest.fixture
 def sources(tmp_path):
-    for name in ("primitives/compiled", "runtime", "stages"):
+    for name in ("pointsets", "primitives/compiled", "runtime", "stages"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "module.py").write_text("")
     return tmp_path
@@ -77,7 +77,10 @@ def sources(tmp_path):
 
 def test_a_change_of_any_source_of_kernels_changes_the_key(sources):
     keys = {source_key(sources)}
-    for name in ("primitives/compiled/module.py", "primitives/new.py", "runtime/module.py"):
+    for name in (
+        "pointsets/module.py", "primitives/compiled/module.py", "primitives/new.py",
+        "runtime/module.py",
+    ):  # fmt: skip
         (sources / name).write_text("changed = True\n")
         assert source_key(sources) not in keys
         keys.add(source_key(sources))

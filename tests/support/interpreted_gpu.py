@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import mstflow.primitives
+from mstflow.pointsets.primitives.cuda import searches
 from mstflow.primitives.cuda.arrays import CudaArrays
 from mstflow.primitives.cuda.device import CupyDevice
 from mstflow.primitives.cuda.kernels import KERNELS
@@ -104,7 +105,7 @@ def install():
 
     from mstflow.primitives.cuda.compiler import Compiler
 
-    Compiler.cached = lambda _, *kernel: _kernel(*kernel)
+    Compiler.cached = lambda compiler, *kernel: _kernel(compiler, *kernel)
     start(0)
     cupy.cuda.set_allocator(_allocate)
 
@@ -245,15 +246,17 @@ def memory(free=2**36, failure=-1):
         set_memory(ctypes.c_uint64(2**36), ctypes.c_int64(-1))
 
 
-def _kernel(file, kernel, _):
-    names, ptx = compiled(file, KERNEL_SOURCES)
+def _kernel(compiler, file, kernel, _):
+    names, ptx = compiled(file, compiler.sources)
     return names[kernel], ptx
 
 
 @functools.cache
 def compiled(file, folder):
     """Compile all kernels of a file; return their mangled names and the PTX."""
-    return compile_ptx((Path(folder) / f"{file}.cu").read_text(), KERNELS[file], folder)
+    headers = KERNEL_SOURCES if folder == searches.NVRTC.sources else folder
+    kernels = {**KERNELS, **searches.KERNELS}[file]
+    return compile_ptx((Path(folder) / f"{file}.cu").read_text(), kernels, headers)
 
 
 def compile_ptx(source, kernels, folder=KERNEL_SOURCES):

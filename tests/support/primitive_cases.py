@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 
 from mstflow.pointsets.distances import METRICS, distances
 from mstflow.pointsets.primitives.searches import PADDING, Points, Tree
-from mstflow.primitives.numpy_arrays import NumpyArrays
+from mstflow.primitives import Backend, array_module
 
 INDEX = [np.dtype(name) for name in ("int32", "int64")]
 UNSIGNED = [np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)]
@@ -804,6 +804,8 @@ def label_level(rng, dtype, n):
 
 # Points.
 
+_POINTS = array_module(Backend("numpy", wing="pointsets"))
+
 
 def some_points(rng, dtype, n):
     """Draw points, of which many are equal or at equal distances; return them and a metric."""
@@ -835,11 +837,9 @@ def distance_matrix(rows, points):
 def ordered(rng, dtype, n):
     """Return a tree over points, its boxes, and the points in its order."""
     points = some_points(rng, dtype, max(n, 2))
-    tree = NumpyArrays().build_tree(
-        points, rng.randint(0, min(4, len(points.ids).bit_length() - 1))
-    )
+    tree = _POINTS.build_tree(points, rng.randint(0, min(4, len(points.ids).bit_length() - 1)))
     order = np.searchsorted(points.ids, tree.ids)
-    return tree, NumpyArrays().bound_nodes(tree), rows_of(points)[order]
+    return tree, _POINTS.bound_nodes(tree), rows_of(points)[order]
 
 
 @case(FLOATS)
@@ -913,7 +913,7 @@ def nearest_neighbors(rng, dtype, n):
 def nearest_outside(rng, dtype, n):
     """The fragments are unions of earlier ones, for which nearest points are known."""
     tree, boxes, rows = ordered(rng, dtype, min(n, 300))
-    matrix, size, ops = distance_matrix(rows, tree), len(rows), NumpyArrays()
+    matrix, size, ops = distance_matrix(rows, tree), len(rows), _POINTS
     k = rng.randint(1, min(size - 1, 5))
     rank = rng.randint(0, k)
     core, reach, neighbor = ops.nearest_neighbors(tree, boxes, k, rank)

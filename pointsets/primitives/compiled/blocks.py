@@ -20,9 +20,9 @@ from ....runtime.kernels import helper, kernel, plain
 from ....runtime.sizes import sizes
 from ....runtime.team import Each
 from ...distances import LARGEST, METRICS, ROOT, SAME, distance_block
-from ..blocks import screen_of
+from ..blocks import Blocks, screen_of
 from ..searches import Points
-from .searches import PointArrays
+from .searches import NumbaSearches
 from .space import to_distance
 
 Array = NDArray[Any]
@@ -33,8 +33,8 @@ _RUN = 128
 _EXACT = -1
 
 
-class BlockArrays(PointArrays):
-    """The primitives of `primitives.blocks`."""
+class NumbaPoints(Blocks, NumbaSearches):
+    """The primitives for points: those of `primitives.blocks`, and the searches."""
 
     def nearest_in_blocks(
         self, points: Points, core: Array, fragment: Array, sought: Array, k: int, /
@@ -45,7 +45,7 @@ class BlockArrays(PointArrays):
         queries = self.arange(size, index) if is_whole else sought.astype(index, copy=False)
         weight = np.full((len(queries), k), math.inf)
         neighbor = np.full((len(queries), k), size, index)
-        blocks = _Blocks(points, share)
+        blocks = _Matrix(points, share)
         height, width = sizes().block_rows, sizes().block_columns
         limit = np.full(len(queries), -math.inf, blocks.half.dtype)
         weights = *blocks.exact, plain(core), plain(fragment.astype(index, copy=False))
@@ -71,7 +71,7 @@ class BlockArrays(PointArrays):
         self, points: Points, core: Array, fragment: Array, count: int, /
     ) -> tuple[Array, Array]:
         size, index, shares = len(points.ids), self.index_dtype(len(points.ids)), self._team.size
-        blocks = _Blocks(points, self._team.share)
+        blocks = _Matrix(points, self._team.share)
         weight = np.full((shares, count * count), math.inf)
         edge_id = np.full((shares, count * count), self.largest(np.int64))
         limit = np.full((shares, count * count), math.inf, blocks.half.dtype)
@@ -90,7 +90,7 @@ class BlockArrays(PointArrays):
         return best, np.where(weight == best, edge_id, self.largest(np.int64)).min(axis=0)
 
 
-class _Blocks:
+class _Matrix:
     """Blocks of products or negative distances of points."""
 
     def __init__(self, points: Points, share: Any) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....primitives.compiled.base import BaseArrays
+from ....primitives.compiled.arrays import NumbaArrays
 from ....progress import report_progress
 from ....runtime.kernels import plain
 from ....runtime.memory import empty
 from ....runtime.sizes import sizes
-from ..searches import PADDING, Lightest, Points, Tree
+from ..searches import PADDING, Lightest, Points, Proximity, Tree
 from . import search
 from . import tree as kernels
 from .space import space_of
@@ -21,7 +21,7 @@ from .space import space_of
 Array = NDArray[Any]
 
 
-class PointArrays(BaseArrays):
+class NumbaSearches(Proximity, NumbaArrays):
     """The primitives of `primitives.searches`."""
 
     def count_equal(self, points: Points, /) -> tuple[Array, Array]:

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from ....primitives.cuda.arrays import CudaArrays
+from ....primitives.cuda.compiler import SOURCES, Compiler
+from ....primitives.cuda.device import CupyDevice
 from ...distances import METRICS
+from ..blocks import Blocks
 from ..searches import Lightest, Proximity, Tree, choose_edges
 
 Array = Any
 
+#: The instances of all kernels, by file.
+KERNELS = {"points": ("find_neighbors", "search_outside")}
+#: The compiler of these kernels.
+NVRTC = Compiler(Path(__file__).parent / "sources", headers=SOURCES)
 
-class PointArrays(Proximity):
-    """The searches of `primitives.searches`; `build_tree` and `bound_nodes` are the definitions."""
+
+def cupy_points(threads: int = 1) -> CudaPoints:
+    """Return the array module of the current GPU; `threads` has no effect."""
+    return CudaPoints(CupyDevice())
+
+
+class CudaPoints(Proximity, Blocks, CudaArrays):
+    """The primitives for points on one device.
+
+    The searches of `primitives.searches`; have kernels; other primitives are the definitions.
+    """
+
+    def __init__(self, device: CupyDevice) -> None:
+        super().__init__(device)
+        self._searches = CupyDevice(NVRTC)
 
     def nearest_neighbors(
         self: Any, tree: Tree, boxes: Array, k: int, rank: int, /
@@ -20,7 +42,9 @@ class PointArrays(Proximity):
         distances, neighbor = self.empty(size * k, "float64"), self.empty(size * k, "int64")
         core, reach = self.empty(size, "float64"), self.empty(size, "float64")
         arguments = k, rank, distances, neighbor, core, reach
-        self._launch("find_neighbors", (), size, *_space(self, tree, boxes), *arguments)
+        self._searches.launch(
+            "points", "find_neighbors", size, *_space(self, tree, boxes), *arguments
+        )
         return core, reach, self.asarray(neighbor, self.index_dtype(size))
 
     def nearest_outside(
@@ -41,7 +65,9 @@ class PointArrays(Proximity):
         nearest, bound = nearest.astype("int64"), bound.copy()
         lightest = self.full(count, self.largest("float64"), "float64")
         arguments = core, source, _labels(self, tree, source), lightest, nearest, bound
-        self._launch("search_outside", (), size, *_space(self, tree, boxes), *arguments)
+        self._searches.launch(
+            "points", "search_outside", size, *_space(self, tree, boxes), *arguments
+        )
         nearest = self.asarray(nearest, self.index_dtype(size))
         return choose_edges(self, tree, fragment, count, nearest, bound)
 
