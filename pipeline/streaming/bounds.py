@@ -76,9 +76,8 @@ _USUAL_CAPACITY, _MAX_SHARES = 2**24, 12
 #: A first scan without a limit replaces a full buffer by its forest only if the buffer has room for
 #: this many forests. Otherwise a second scan takes less time.
 FORESTS_PER_FOLD = 8
-#: A scan has no limit, so it is the last one, if the buffer has room for this many forests of the
-#: fragments.
-FORESTS_OF_LAST_SCAN = 3
+#: A scan is the last one if the buffer has room for this many forests of the fragments.
+FORESTS_OF_LAST_SCAN = 2
 
 
 def check_bound(

@@ -28,8 +28,9 @@ class Selected(NamedTuple):
 class EdgeBuffer:
     """Holds up to `capacity` edges, whose ends are less than `num_fragments`.
 
-    If `folds` is true, the edges of a full buffer are replaced by their forest, which must fit in
-    half of the buffer. Otherwise the heavier half is dropped, and later, heavier edges are skipped.
+    If `folds` is true, the edges of a full buffer are replaced by their forest. If `drops` is true
+    and they still fill more than half of it, the heavier edges are dropped, and heavier edges are
+    skipped from then on.
     """
 
     def __init__(
@@ -40,9 +41,11 @@ class EdgeBuffer:
         weight_dtype: np.dtype[Any] | None,
         *,
         folds: bool,
+        drops: bool,
     ) -> None:
         self.ops, self._solver, self._num_fragments = solver.ops, solver, num_fragments
-        self._capacity, self._weight_dtype, self._folds = capacity, weight_dtype, folds
+        self._capacity, self._weight_dtype = capacity, weight_dtype
+        self._folds, self._drops = folds, drops
         index = self.ops.index_dtype(num_fragments)
         dtypes = index, index, weight_dtype or np.int64, np.int64
         self._columns = [self.ops.empty(0, dtype) for dtype in dtypes]
@@ -78,10 +81,7 @@ class EdgeBuffer:
         for start in range(0, len(key), half):
             rows = slice(start, min(start + half, len(key)))
             if self._size + rows.stop - start > self._capacity:
-                if self._folds:
-                    self.reduce()
-                else:
-                    self._keep_lightest(half)
+                self._make_room(half)
             if self.limit is not None and self.limit < 0:
                 return  # no key is negative, and unsigned keys do not compare with -1
             added: Iterable[NDArray[Any]] = [column[rows] for column in columns]
@@ -89,6 +89,14 @@ class EdgeBuffer:
                 added = self.ops.compact(key[rows] <= self.limit, *added)
             self._write(self._size, added)
             self.is_forest = False
+
+    def _make_room(self, count: int) -> None:
+        """Reduce the edges of a full buffer to at most `count`."""
+        if self._folds:
+            self.reduce()
+        if self._drops and self._size > count:
+            self._keep_lightest(count)
+            self._folds = False  # another forest would hardly be smaller
 
     def stop_at(self, cut: Cut, limit: int) -> None:
         """Take only edges up to a cut: from now on, those with keys up to `limit`."""

@@ -20,7 +20,7 @@ from ...progress import report_progress
 from ...runtime.memory import pool
 from ...runtime.sizes import sizes
 from ...stages.fields import Candidates, Columns, Cut
-from .bounds import FORESTS_OF_LAST_SCAN, FORESTS_PER_FOLD
+from .bounds import FORESTS_PER_FOLD
 from .buffer import EdgeBuffer, Selected
 from .checkpoint import Record
 from .hub_filter import HubFilter
@@ -62,15 +62,19 @@ class Scanner:
         return _Scan(self, source, num_fragments, labels, limit, record, step).run()
 
     def takes_all(self, num_fragments: int) -> bool:
-        """Return whether a scan needs no limit, because few fragments remain."""
-        return num_fragments <= self.capacity // FORESTS_OF_LAST_SCAN
+        """Return whether a scan starts without a limit, because it may be the last one.
+
+        The number of fragments includes isolated vertices, which are not known. They are often half
+        of all fragments, so a scan whose forest does not fit drops its heavier edges.
+        """
+        return num_fragments <= self.capacity
 
     def folds(self, num_fragments: int) -> bool:
         """Return whether the forest of a full buffer replaces its edges."""
         if not self.can_rescan:
             return True
         is_first = num_fragments == self.num_vertices
-        return num_fragments <= self.capacity // (FORESTS_PER_FOLD if is_first else 2)
+        return num_fragments <= self.capacity // (FORESTS_PER_FOLD if is_first else 1)
 
     def keys(self, weight: Any) -> Any:
         """Return the keys of weights in the memory of the worker that runs this task."""
@@ -116,7 +120,9 @@ class _Scan:
         scanner, size, limit = self.scanner, self.num_fragments, self.limit
         dtype, folds = self.source.weight_dtype, limit is None and scanner.folds(size)
         self._solver = scanner.solver.on_this_worker()
-        self._buffer = EdgeBuffer(self._solver, size, scanner.capacity, dtype, folds=folds)
+        self._buffer = EdgeBuffer(
+            self._solver, size, scanner.capacity, dtype, folds=folds, drops=scanner.can_rescan
+        )
         self._filter = None
         if self.labels is not None:
             ops = self._solver.thread_ops

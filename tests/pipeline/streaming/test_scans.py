@@ -67,6 +67,24 @@ def test_a_plan_states_the_number_of_scans(capacity, scans):
     assert len(edges_kept(sizes, capacity, 1, choose_num_light(sizes, capacity, 1))) == scans
 
 
+def test_isolated_vertices_need_no_further_scan():
+    random = np.random.default_rng(0)
+    ends = random.integers(0, 2000, (2, 60_000))
+    graph = EdgeList(*ends, random.random(60_000), num_vertices=3500)
+    found, report = solve(graph, 2000, can_rescan=True)
+    assert np.array_equal(found, kruskal(graph))
+    assert len(scanned(report)) == 2
+
+
+def test_a_scan_whose_forest_does_not_fit_is_not_the_last_one():
+    """The first scan finds that all fragments may fit; a chain of them does not."""
+    ends = np.arange(1000)
+    graph = EdgeList(ends, ends + 1, ends[::-1].copy(), num_vertices=1001)
+    found, report = solve(graph, 600, can_rescan=True)
+    assert np.array_equal(found, ends)
+    assert len(scanned(report)) > 2
+
+
 def test_all_partitions_have_the_same_limit():
     random = np.random.default_rng(1)
     graph = edge_list((*random.integers(0, 300, (2, 6000)), np.arange(6000)))
@@ -247,7 +265,7 @@ def test_isolated_vertices_do_not_count(backend):
 def test_a_full_buffer_loses_no_edge(capacity, folds):
     """NumPy broadcasts an array of one value to a slice without rows."""
     solver = Solver(from_columns(algorithm("kruskal")), Backend("numpy"), False)
-    buffer = EdgeBuffer(solver, 9, capacity, np.dtype(np.int64), folds=folds)
+    buffer = EdgeBuffer(solver, 9, capacity, np.dtype(np.int64), folds=folds, drops=False)
     one_edge = (np.array([each], np.int32) for each in range(8))
 
     def append(end):
