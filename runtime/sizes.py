@@ -49,7 +49,7 @@ class Sizes:
     #: Elements from which threads fill, copy and compare arrays in memory of the pool.
     filled_together: int = 2**19
     #: Keys from which threads sort. With fewer keys, they would mostly move records between caches.
-    sorted_together: int = 2**20
+    sorted_together: int = 2**18
     #: Threads from which all join pairs. Otherwise one thread joins, with half of the work and half
     #: of the memory for each node.
     joined_together: int = 6

@@ -39,16 +39,14 @@ def assign_cheapest(
 def update_forest(
     ops: ArrayModule, parent: VertexIndex, best_end: VertexIndex, best_id: VertexIndex
 ) -> tuple[VertexIndex, Chosen, Count]:
-    """Make each root a child of the root at the other end of its edge.
+    """Make each vertex of a flattened tree a child of the root at the other end of the tree's edge.
 
-    If two roots chose the same edge, the smaller root remains a root. Roots become children of
-    roots only, so the depth of a flattened tree grows by at most one.
+    If two roots chose the same edge, the smaller root remains a root.
 
-    Source: Bhargava and Zaia, the kernel update_mst.
+    Source: Bhargava and Zaia, the kernel update_mst, which moves only the roots.
     """
     hook, chosen = ops.cut_mirrors(best_end, best_id)
-    vertex = ops.arange(len(parent), dtype=parent.dtype)
-    return ops.where(parent == vertex, hook, parent), chosen, len(chosen)
+    return ops.gather(hook, parent), chosen, len(chosen)
 
 
 @stage(writes="no_tree_joined")

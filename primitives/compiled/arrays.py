@@ -212,8 +212,8 @@ class NumbaArrays(BaseArrays):
 
     def _sorted_records(self, key: Array) -> Array:
         """Return a word for each key, in ascending order; its lower half is the key's position."""
-        lowest = int(key.min(initial=np.iinfo(key.dtype).max))
-        bits = max(1, (int(key.max(initial=lowest)) - lowest).bit_length())
+        lowest, highest = self._extent(key) if len(key) else (0, 0)
+        bits = max(1, (highest - lowest).bit_length())
         cut, base = max(0, bits - 32), np.uint64(lowest)
         records = self._sort_bits(key, base, cut, bits - cut)
         if cut and not sorting.sort_ties(records, key, len(key)):
