@@ -116,9 +116,10 @@ class NumbaArrays(BaseArrays):
         words, share = raw(key), self._team.share
         lowest, highest = self._extent(words) if key.itemsize > 4 else (0, 0)
         base, cut = np.uint64(lowest), np.uint64(max(0, (highest - lowest).bit_length() - 31))
-        # Two threads lower records in separate rows. More threads share one row, to save memory.
+        # Threads lower records in separate rows if these are few or short, otherwise in one row.
         shares, ends = len(self._team.shares(len(key))), [raw(u), raw(v)]
-        rows = self.full(size * (shares if shares <= 2 else 1), NONE, np.uint64).reshape(-1, size)
+        has_rows = shares <= 2 or 2 * shares * size <= len(key)
+        rows = self.full(size * (shares if has_rows else 1), NONE, np.uint64).reshape(-1, size)
         fixed = *ends, words, base, cut
         if len(rows) == shares:
             share(pairs.lower, len(key), np.uint64(0), np.uint64(size), *fixed, Each(rows))

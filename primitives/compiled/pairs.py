@@ -174,10 +174,11 @@ def lower(start, stop, first, count, u, v, key, lowest, cut, records):
 
 @kernel
 def join_rows(start, stop, rows, key, cut):
-    """Replace the first of two rows of records by the smaller records."""
+    """Replace the first row of records by the smallest record of each place."""
     for i in range(start, stop):
-        if precedes(rows[1, i], rows[0, i], key, cut):
-            rows[0, i] = rows[1, i]
+        for row in range(1, len(rows)):
+            if precedes(rows[row, i], rows[0, i], key, cut):
+                rows[0, i] = rows[row, i]
 
 
 @kernel

@@ -428,7 +428,7 @@ def scatter_reduce(rng, dtype, n):
 
 @case(UNSIGNED)
 def scatter_argmin(rng, dtype, n):
-    values, size = some_values(rng, dtype, n), n // 2 + 1
+    values, size = some_values(rng, dtype, n), n // rng.choice([2, 40]) + 1
     indices = tuple(some_index(rng, size, n) for _ in range(rng.randint(1, 3)))
     items, first = values.tolist(), [n] * size
     for position, places in enumerate(zip(*indices, strict=True)):
@@ -578,7 +578,7 @@ def segmented_compact(rng, dtype, n):
 
 @case(UNSIGNED)
 def scatter_min_pairs(rng, dtype, n):
-    size = n // 2 + 2
+    size = n // rng.choice([2, 40]) + 2
     arguments = *unlike_pairs(rng, size, n), some_values(rng, dtype, n), some_ids(rng, n), size
     return arguments, {}, smallest_pairs(*arguments)
 
