@@ -107,10 +107,10 @@ class _Recorder(Inline):
         super().__init__(threads=1)
         self.stage, self.tasks = stage, list[Task]()
 
-    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+    def submit(self, function: Callable[..., Any], *handles: Any, **options: Any) -> Any:
         if isinstance(function, Task) and function.stage is self.stage:
             self.tasks.append(function)
-        return super().submit(function, *handles, key=key)
+        return super().submit(function, *handles, **options)
 
 
 def _record(

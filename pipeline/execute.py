@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -113,7 +114,8 @@ class _Run:
         results: list[Any] = []
         for place, partition in enumerate(self.partitions):
             fields, is_shared = {**self.shared, **partition}, is_only and combination is not None
-            results.append(self.submit(stage, fields, place, is_shared=is_shared))
+            share = None if is_only else Fraction(place, len(self.partitions))
+            results.append(self.submit(stage, fields, place, is_shared=is_shared, share=share))
             if combination is not None:
                 self.combine(combination, results, place)
         self.keep(stage, self.partitions if combination is None else [self.shared], results)
@@ -135,10 +137,12 @@ class _Run:
         level: int = 0,
         *,
         is_shared: bool,
+        share: Fraction | None = None,
     ) -> Any:
         """Submit a call of a stage; return the handle of its result.
 
-        `place` is the number of the partition, or of the combination within its level.
+        `place` is the number of the partition, or of the combination within its level. For `share`
+        see `Scheduler.submit`.
         """
         step = f"{stage.name}-{self.flow.name}-{self.round}-{level}-{place}"
         handles: list[Any] = []
@@ -161,16 +165,17 @@ class _Run:
             record=record,
         )
         self.submitted += 1
-        return self.start(task, handles, step)
+        return self.start(task, handles, step, share)
 
-    def start(self, task: Task, handles: list[Any], step: str) -> Any:
+    def start(self, task: Task, handles: list[Any], step: str, share: Fraction | None) -> Any:
         """Submit a task to the scheduler."""
         if self.scheduler.eager:
             if self.shows_progress:
                 self.report_progress(task.stage.name)
             return self.scheduler.submit(task, key=step)
         # A stage may occur more than once in a round: the number makes the key unique.
-        handle = self.scheduler.submit(task, *handles, key=f"{step}-{self.submitted}")
+        key = f"{step}-{self.submitted}"
+        handle = self.scheduler.submit(task, *handles, key=key, share=share)
         if task.is_shared and task.stage.reported:
             self.reported.append(handle)
         return handle

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ import dask
 from ...errors import MstflowError, WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import has_listener, report_progress, set_listener
+from ...runtime.memory import keeping_blocks
 from ..report.records import Note, StageCall, Work
 from .scheduler import Done, Scheduler, this_worker
 
@@ -28,6 +30,8 @@ _PACKAGE = __name__.partition(".")[0]
 _CHECK_SECONDS = 0.1
 #: Seconds without a finished task after which progress states what the run waits for.
 _STALL_SECONDS = 1.0
+#: The annotations of Dask with which a caller chooses the workers of tasks.
+_PLACING = frozenset(("workers", "resources"))
 #: The topic of the notes of all tasks. A Dask scheduler keeps each topic, with its last events, for
 #: ever, but sends all events to those who subscribe.
 _TOPIC = "mstflow"
@@ -49,7 +53,13 @@ class LocalDask(Scheduler):
         super().begin_run()
         self._token = _new_token()
 
-    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *handles: Any,
+        key: str,
+        share: Fraction | None = None,
+    ) -> Any:
         """Add a task to the graph."""
         silent = computing_here(_without_progress(function))
         task = dask.delayed(silent, pure=False, traverse=False)
@@ -130,15 +140,39 @@ class Cluster(Scheduler):
         self.note = partial(_log, self._token)
         _receivers[self._token] = self
         self._taken = 0
+        with self._errors():
+            threads = self._client.nthreads()
+        #: The worker of each thread. Adjacent partitions, which are merged first, share one.
+        self._slots = [worker for worker, count in threads.items() for _ in range(count)]
 
-    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *handles: Any,
+        key: str,
+        share: Fraction | None = None,
+    ) -> Any:
         """Submit a task to the client."""
         packed = _PackedTask(_stage_of(key), cloudpickle.dumps(function), _version())
         key, arguments = f"{key}-{self._token}", [handle.result for handle in handles]
+        pin = {} if share is None else self._pin(share)
         with self._errors():
-            handle = self._handle(self._client.submit(packed, *arguments, key=key, pure=False))
+            future = self._client.submit(packed, *arguments, key=key, pure=False, **pin)
+        handle = self._handle(future)
         self._pending[key] = weakref.ref(handle)
         return handle
+
+    def _pin(self, share: Fraction) -> dict[str, Any]:
+        """Return the options that send the tasks of a partition to one worker.
+
+        Without them, Dask considers only the workers that hold an input of the task, whatever its
+        size. Another worker may still take the task, if this one is busy or has ended.
+        """
+        is_placed = not _PLACING.isdisjoint(dask.get_annotations())  # by the caller
+        if is_placed or len(set(self._slots)) < 2:
+            return {}
+        worker = self._slots[int(share * len(self._slots))]
+        return {"workers": [worker], "allow_other_workers": True}
 
     def compute(self, collection: Any) -> Any:
         """Return a handle for a Dask collection, a future or a handle."""
@@ -183,15 +217,40 @@ class Cluster(Scheduler):
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
-        from distributed import wait
-
         with self._errors(), self._client.as_current():  # `wait` uses the current client
             if has_listener():
                 self._watch(handles, done or _ignore)
             pending = [reference() for reference in self._pending.values()]
-            wait([handle.result for handle in pending if handle is not None])
+            self._wait([handle.result for handle in pending if handle is not None])
             self._pending.clear()
             return list(self._client.gather([handle.result for handle in handles]))
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait for futures; raise a WorkerError if no worker will run them."""
+        from distributed import wait
+
+        while True:
+            with contextlib.suppress(TimeoutError):
+                wait(futures, timeout=_STALL_SECONDS)
+                return
+            self._check_workers()
+
+    def _check_workers(self) -> None:
+        """Raise a WorkerError if new workers have replaced all workers of the run.
+
+        Dask gives a pinned task to another worker, but not to one that starts when none is left.
+        """
+        workers = self._client.nthreads()
+        if workers and workers.keys().isdisjoint(self._slots) and self._is_idle():
+            raise WorkerError(
+                f"a worker died, and all others of this run, too; {len(workers)} workers have "
+                "started since: repeat the call"
+            )
+
+    def _is_idle(self) -> bool:
+        """Return whether no worker has a pending task."""
+        processing = self._client.processing().values()
+        return self._pending.keys().isdisjoint(key for keys in processing for key in keys)
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -249,6 +308,7 @@ class Cluster(Scheduler):
                     changed = time.monotonic()
             futures = [handle.result for handle in handles if not handle.result.done()]
             if time.monotonic() - changed > _STALL_SECONDS:
+                self._check_workers()
                 if (reason := self._reason_to_wait()) is not None:
                     report_progress(reason, 0, 0)
                 changed = time.monotonic()
@@ -262,8 +322,7 @@ class Cluster(Scheduler):
         """Return what the tasks wait for; None if a worker has one of them."""
         if not self._client.nthreads():
             return "wait for a worker: the cluster has none"
-        processing = self._client.processing().values()
-        if not self._pending.keys().isdisjoint(key for keys in processing for key in keys):
+        if not self._is_idle():
             return None
         resources = dask.get_annotations().get("resources")
         return (
@@ -293,7 +352,8 @@ class _PackedTask(NamedTuple):
         except Exception as error:  # unpickling may run any code
             cause = f"{type(error).__name__}: {error}"  # it may not be picklable
         else:
-            return function(*results)
+            with keeping_blocks(for_next=False):  # an idle worker keeps no memory
+                return function(*results)
         raise WorkerError(f"a worker cannot load the task {self.stage!r}: {cause}")
 
 

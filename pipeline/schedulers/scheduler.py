@@ -10,6 +10,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from ...errors import KernelError, MstflowError
@@ -82,11 +83,18 @@ class Scheduler(Workers, ABC):
         self._notes.clear()
 
     @abstractmethod
-    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *handles: Any,
+        key: str,
+        share: Fraction | None = None,
+    ) -> Any:
         """Return a handle for the result of `function` called with the results of `handles`.
 
         `key` is the name of the task. It starts with the stage and the dataflow, and dashboards
-        group tasks by this start.
+        group tasks by this start. If the task runs over one of several partitions, `share` is the
+        share of partitions before this one, from which a cluster chooses the worker.
         """
 
     @abstractmethod
@@ -117,7 +125,13 @@ class Inline(Scheduler):
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(task_threads=threads or kernel_threads())
 
-    def submit(self, function: Callable[..., Any], *handles: Any, key: str) -> Any:
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *handles: Any,
+        key: str,
+        share: Fraction | None = None,
+    ) -> Any:
         """Call the function."""
         return function(*handles)
 

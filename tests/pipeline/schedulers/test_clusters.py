@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from time import sleep, time
 
 import dask
 import numpy as np
@@ -235,3 +237,31 @@ def test_total_weight_computes_no_chunk_again(cluster, strategy, tmp_path):
     known = mstflow.minimum_spanning_forest(persisted, **options)
     assert "persist" not in str(known.report.plan)
     assert len(log.read_text()) == computed + 2 * len(chunks)
+
+
+def test_idle_workers_share_the_scans():
+    with local_workers(3) as client:
+        client.get_task_stream()  # records tasks from now on
+        options = {"scheduler": client, "strategy": "two-scan", "partitions": 6}
+        for _ in range(3):
+            begin = time()
+            mstflow.minimum_spanning_forest(GRAPH, num_vertices=N, **options)
+            tasks = client.get_task_stream(start=begin)
+            scans = [each["worker"] for each in tasks if each["key"].startswith("scan_partition")]
+            assert list(Counter(scans).values()) == [4, 4, 4]
+
+
+def test_a_run_that_has_lost_all_workers_ends(tmp_path):
+    @stage(writes="edges")
+    def die_together(edges: Edges) -> Edges:
+        (tmp_path / str(os.getpid())).touch()
+        while len(list(tmp_path.iterdir())) < 2:
+            sleep(0.01)
+        os._exit(3)
+
+    dying = mstflow.algorithm("kruskal").insert_before("concatenate_edges", die_together)
+    graph = save_columns(tmp_path.parent / "graph", *GRAPH)
+    with local_workers(2) as client, pytest.raises(WorkerError, match="a worker died"):
+        mstflow.minimum_spanning_forest(
+            graph, algorithm=dying, scheduler=client, strategy="iterate", partitions=2
+        )

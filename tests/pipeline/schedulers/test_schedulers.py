@@ -269,9 +269,9 @@ class Recorder(Inline):
         super().__init__()
         self.before, self.after = before, after
 
-    def submit(self, function, *handles, key):
+    def submit(self, function, *handles, **options):
         self.before(function)
-        result = super().submit(function, *handles, key=key)
+        result = super().submit(function, *handles, **options)
         self.after(function, result)
         return result
 
