@@ -9,7 +9,17 @@ from ..doors.write import replacing
 from ..errors import OptionError
 from ..forest.cluster_table import ClusterTable
 from ..forest.hierarchy.thresholds import check_thresholds
+from ..graphs.edge_list import EdgeList
+from ..graphs.source import EdgeSource
+from ..pipeline.catalogue.names import alternatives
+from ..pipeline.options import Options
+from ..pipeline.planning.request import Request
 from ..pipeline.report.plot import pyplot
+from ..pipeline.schedulers.scheduler import Workers
+from ..pipeline.streaming.bounds import check_bound, check_reading
+from ..pipeline.streaming.facts import GraphFacts
+from ..primitives import resolve_backend
+from ..runtime.team import kernel_threads
 from .shared.forest import find_forest
 from .shared.terminal import (
     STDOUT,
@@ -32,9 +42,7 @@ def run(options: argparse.Namespace) -> None:
         _check_plot(options.plot)
     watch.stop("start")
     with open_output(options, has_names=True) as output:
-        # A sweep would need less memory than the clusters do.
-        strategy = "auto" if options.memory is None else "two-scan"
-        forest = find_forest(options, watch, strategy, maximum=options.similarity)
+        forest = find_forest(options, watch, prepare=_prepare, maximum=options.similarity)
         watch.stop("solve")
         table = forest.clusters(options.at)
         watch.stop("cluster")
@@ -52,6 +60,29 @@ def run(options: argparse.Namespace) -> None:
     }
     written = [path for path in (options.output, options.plot) if path not in (None, STDOUT)]
     report(options, facts, lambda: _show(table, facts, written))
+
+
+def _prepare(
+    graph: EdgeList | EdgeSource, options: argparse.Namespace, memory: int
+) -> tuple[EdgeSource, dict[str, Any]]:
+    """Check that a bound is enough for the forest and its clusters.
+
+    Return the graph with its sizes, and options of the solve. A sweep would need less memory than
+    the clusters do.
+    """
+    source, strategy = EdgeSource.of(graph), "two-scan"
+    if not source.is_measured:
+        check_reading(source, memory)
+        source = source.with_sizes()
+    facts, workers = (
+        GraphFacts.of(source),
+        Workers(task_threads=options.threads or kernel_threads()),
+    )
+    backend = resolve_backend("auto", facts.num_edges)
+    request = Request(alternatives("auto"), Options(), facts, workers, backend)
+    scans = request.scans(strategy)
+    check_bound(memory, max(scans.least_memory, scans.clusters_memory), facts, strategy)
+    return source, {"strategy": strategy, "backend": backend}
 
 
 def _check_plot(path: str) -> None:

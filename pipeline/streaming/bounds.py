@@ -41,10 +41,12 @@ class _ModuleBytes(NamedTuple):
     round_edge: int
     round_vertex: int
     round_result: int
+    #: To find the clusters of a forest: per vertex and byte of an index.
+    clusters_index: int
 
 
-_NUMPY = _ModuleBytes(40_000_000, 24, 2, 11, 5, 50, 24, 96, 12)
-_NUMBA = _ModuleBytes(250_000_000, 10, 2, 1.5, 1, 30, 14, 50, 7)
+_NUMPY = _ModuleBytes(40_000_000, 24, 2, 11, 5, 50, 24, 96, 12, 37)
+_NUMBA = _ModuleBytes(250_000_000, 10, 2, 1.5, 1, 30, 14, 50, 7, 9)
 #: Other array modules; not measured yet.
 _OTHER = _NUMBA._replace(round_edge=24, round_vertex=96, round_result=12)
 #: A graph is dense if it has more edges per vertex.
@@ -238,6 +240,12 @@ class ScanMemory:
         vertex = module.vertex + module.vertex_index * graph.index_bytes
         forest = min(edges, vertices) * (graph.edge_bytes + graph.index_bytes)
         return forest + self.footprint * (edges * edge + vertices * vertex)
+
+    @property
+    def clusters_memory(self) -> int:
+        """The bytes to find the clusters of the forest at several thresholds."""
+        index = self._module.clusters_index * self.graph.index_bytes
+        return self._process_bytes + index * self.graph.num_vertices
 
     @property
     def unreduced_memory(self) -> int:

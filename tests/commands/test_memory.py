@@ -15,15 +15,18 @@ from mstflow.pipeline.streaming.facts import GraphFacts
 
 SPARSE = "random --vertices 2e6 --edges 2e6"
 DENSE = "random --vertices 1e6 --edges 4e6"
+#: Has too few edges to load kernels.
+ON_NUMPY = "random --vertices 15e5 --edges 3e6"
 SWEEP = "solve --strategy sweep"
 
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("graphs")
-    for words in (SPARSE, DENSE):
-        main(["generate", *words.split(), "-o", str(folder / str(len(words))), "--quiet"])
-    return {words: str(folder / str(len(words))) for words in (SPARSE, DENSE)}
+    paths = {words: str(folder / words.replace(" ", "")) for words in (SPARSE, DENSE, ON_NUMPY)}
+    for words, path in paths.items():
+        main(["generate", *words.split(), "-o", path, "--quiet"])
+    return paths
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,7 @@ def graphs(tmp_path_factory):
         (DENSE, "solve", ".mtx"),
         (DENSE, "clusters --at 1e5 5e5", ".parquet"),
         (DENSE, "clusters --at 1e5 5e5", ".csv"),
+        (ON_NUMPY, "clusters --at 1e5 5e5", ".parquet"),
     ],
 )
 def test_a_command_keeps_to_the_least_bound(graph, command, suffix, graphs, tmp_path):
