@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
     from .pipeline.pipeline import Pipeline
-    from .pipeline.steps import Loop, When
+    from .pipeline.steps import Loop, Recurse, When
     from .pointsets.graph import points
     from .primitives import backends
     from .solve import minimum_spanning_forest, minimum_spanning_forests
@@ -32,6 +32,7 @@ __all__ = [
     "Forest",
     "Loop",
     "Pipeline",
+    "Recurse",
     "Stage",
     "Verification",
     "When",
@@ -71,7 +72,7 @@ _MODULES = {
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),
     "pipeline.pipeline": ("Pipeline",),
-    "pipeline.steps": ("Loop", "When"),
+    "pipeline.steps": ("Loop", "Recurse", "When"),
     "primitives": ("backends",),
     "solve": ("minimum_spanning_forest", "minimum_spanning_forests"),
     "stages": ("Stage", "stage"),

@@ -137,7 +137,7 @@ def minimum_spanning_forest(
             "use Pipeline.run"
         )
         raise OptionError(message)
-    if chosen.is_custom and all("forest" not in each.writes for each in pipeline.stages()):
+    if chosen.is_custom and "forest" not in pipeline.fields_written:
         message = f"no stage of pipeline {pipeline.name!r} writes 'forest'; check its steps"
         raise OptionError(message)
     options = Options(

@@ -17,7 +17,7 @@ from ..errors import OptionError, PipelineError
 from ..stages import Stage
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
-from .steps import Loop, Step, needed_before, stages_of
+from .steps import CHOSEN, Binding, Loop, Nested, Recurse, Step, needed_before, stages_of, written
 
 _VERDICT = Field("", "verdict")
 
@@ -75,8 +75,8 @@ class Dataflow:
         for step in self.stages():
             if not isinstance(step, Stage):
                 raise PipelineError(
-                    f"pipeline {self.name!r}: {step!r} is not a stage, Loop or When; "
-                    "decorate functions with @mstflow.stage, and unpack the .steps of a pipeline"
+                    f"pipeline {self.name!r}: {step!r} is not a stage, Loop, When or pipeline; "
+                    "decorate functions with @mstflow.stage"
                 )
 
     def check(self) -> None:
@@ -121,6 +121,11 @@ class Dataflow:
         names = ((*stage.reads, *stage.combiner_reads) for stage in self.stages())
         return frozenset(itertools.chain(*names))
 
+    @cached_property
+    def fields_written(self) -> dict[str, Field]:
+        """The fields that the steps write, with the type that the last writer declares."""
+        return written(self.steps)
+
     def values_on(self, backend: str) -> dict[str, Any]:
         """Return the values for a backend."""
         return {
@@ -162,6 +167,12 @@ def _fields_after(known: dict[str, FieldState], step: Step) -> dict[str, FieldSt
     """Return the properties of all fields after a step, from those before it."""
     if isinstance(step, Stage):
         return _fields_after_stage(step, known)
+    if isinstance(step, Binding):
+        return _fields_after_binding(step, known)
+    if isinstance(step, Nested):
+        return _fields_after_pipeline(step, known)
+    if isinstance(step, Recurse):
+        raise PipelineError("Recurse is a step of a Pipeline; a Dataflow cannot contain it")
     verdict = step.verdict
     skipped = entered = _fields_after_stage(verdict, known)
     written = [skipped[name] for name in verdict.writes]
@@ -191,12 +202,34 @@ def _fields_after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str,
     in_partitions = _check_reads(stage, known) and stage.combine is None
     _check_chosen(stage, known, in_partitions=in_partitions)
     after = dict(known)
-    if "num_vertices" in stage.writes:
-        lost = f"lost when {stage.name!r} changed the vertices"
-        for name, state in known.items():
-            if state.field.axis == "vertices":
-                after[name] = replace(state, lost=state.lost or lost)
+    for name, state in known.items():
+        if state.field.axis in stage.writes:
+            axis = state.field.axis.removeprefix("num_")
+            lost = f"lost when {stage.name!r} changed the {axis}"
+            after[name] = replace(state, lost=state.lost or lost)
     return after | {name: FieldState(field, in_partitions) for name, field in stage.writes.items()}
+
+
+def _fields_after_pipeline(step: Nested, known: dict[str, FieldState]) -> dict[str, FieldState]:
+    """Check a pipeline within another; a recursion is checked to the second level."""
+    if step.depth > 2:
+        for name in step.reads:
+            _find(known, name, step.title)
+        return known | {name: FieldState(field) for name, field in step.writes.items()}
+    after = reduce(_fields_after, step.body, known)
+    return {name: state for name, state in after.items() if not name.startswith(step.prefix)}
+
+
+def _fields_after_binding(step: Binding, known: dict[str, FieldState]) -> dict[str, FieldState]:
+    after = known | dict.fromkeys(step.new, FieldState(CHOSEN))
+    for old, new in step.names.items():
+        found = _find(known, old, step.title)
+        is_added = new == step.added
+        if is_added and found.field.kind not in ("chosen", "index"):
+            raise PipelineError(f"{step.title}: its forest is {found.field}, not ids of edges")
+        field = CHOSEN if is_added else found.field.renamed(step.names)
+        after[new] = replace(found, field=field)
+    return after
 
 
 def _check_reads(stage: Stage, known: dict[str, FieldState]) -> bool:

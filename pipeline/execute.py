@@ -25,7 +25,7 @@ from .dataflow import Dataflow
 from .partitions import chunks_of, with_chunks
 from .report.report import Report
 from .schedulers.scheduler import Scheduler
-from .steps import Compound, Loop, walk
+from .steps import Binding, Compound, Loop, walk
 from .tasks import Slot, Task
 
 
@@ -63,7 +63,10 @@ def execute(
         for fields in (*partitions, values):
             for name in fields.keys() - needed:
                 del fields[name]
-        run.apply(stage)
+        if isinstance(stage, Binding):
+            run.bind(stage)
+        else:
+            run.apply(stage)
     results = {name: run.gather(name) for name in flow.result}
     run.report.final = run.counts
     report_progress("done", run.total, run.total)
@@ -97,13 +100,38 @@ class _Run:
             return int(self.report.counts[0]["num_vertices"])
         return (self.report.counts[0]["num_edges"] or 0) if self.scheduler.eager else self.submitted
 
-    def decide(self, step: Compound) -> Any:
+    def decide(self, step: Compound, passes: int) -> bool:
         """Return the verdict of a loop or condition; start a new round if a loop continues."""
         verdict = self.gather(next(iter(step.verdict.writes)))
+        if not isinstance(verdict, bool):
+            raise PipelineError(f"{step.verdict.title}: gave verdict {verdict!r}, not a bool")
         if isinstance(step, Loop) and not verdict:
+            if passes == step.rounds:
+                raise PipelineError(self.endless(step))
             self.round += 1
             self.report.counts[self.round] = dict(self.counts)
-        return verdict
+        return bool(verdict)
+
+    def endless(self, step: Compound) -> str:
+        """Return the error of a loop that reaches its bound: the counts that its body left."""
+        last = self.report.counts[self.round]
+        same = [f"{name} {value}" for name, value in self.counts.items() if last.get(name) == value]
+        left = f"; the last round did not change {', '.join(same)}" if same else ""
+        return f"the loop until {step.verdict.name!r} did not end after {step.rounds} rounds{left}"
+
+    def bind(self, step: Binding) -> None:
+        """Give fields further names, without a task."""
+        for fields in (*self.partitions, self.shared):
+            found = {new: fields[old] for old, new in step.names.items() if old in fields}
+            for new in step.names.values():
+                if new != step.added:
+                    fields.pop(new, None)
+                elif new in found:
+                    chosen = found[new]
+                    chosen = chosen if type(chosen) is Collected else (chosen,)
+                    found[new] = Collected((*fields.get(new, ()), *chosen))
+            fields.update(found)
+        self.shared |= dict.fromkeys(step.new, Collected())
 
     def apply(self, stage: Stage) -> None:
         """Submit a stage once or for each partition, and the tasks that combine its results."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
 from ..stages import Stage
-from ..stages.declare import current_name
+from ..stages.declare import Renamed, current_name, nearest
 from ..stages.fields import COLUMNS, EDGES, Field
 from .catalogue.strategies import COMMON_FIELDS, RESERVED_NAMES
 from .dataflow import Dataflow, FieldState
@@ -17,7 +17,7 @@ from .engine import run
 from .options import Options
 from .planning.request import Alternatives
 from .report.report import Report
-from .steps import Step, edit_steps
+from .steps import Nested, as_steps, edit, leaves_of, renamed, resolved, unresolved
 
 #: The initial fields of pipelines. Wings add those of their graphs.
 INPUTS = {
@@ -60,8 +60,11 @@ class Pipeline(Dataflow):
     ----------
     name : str
         The name in reports, errors and pictures.
-    *steps : Stage, Loop or When
-        The steps in order.
+    *steps : Stage, Loop, When, Pipeline or Recurse
+        The steps in order. A pipeline within another has fields of its own: only the initial fields
+        that it reads come from the other one, and only its result goes there. `renamed` binds them
+        to other names. Its ``forest`` is added to that of the other pipeline; any other result
+        replaces the field of its name.
     result : tuple of str
         The fields that a run returns.
     summary : str
@@ -75,20 +78,24 @@ class Pipeline(Dataflow):
     Raises
     ------
     PipelineError
-        If a step is not a stage, loop or condition. Names the step. If a value has the name of an
+        If a step is not one of these. Names the step. If a value has the name of an
         initial field of every run. Names the value.
     """
 
     def __init__(
         self,
         name: str,
-        *steps: Step,
+        *steps: Any,
         result: tuple[str, ...] = ("forest",),
         summary: str = "",
         values: Mapping[str, Any] | None = None,
         footprint: float = 3.8,
     ) -> None:
-        super().__init__(name, steps, INPUTS, result, summary, dict(values or {}), footprint)
+        given = as_steps(steps)
+        inner = (step for step in leaves_of(given) if isinstance(step, Nested))
+        values = dict(ChainMap(dict(values or {}), *(step.values for step in inner)))
+        super().__init__(name, given, INPUTS, result, summary, values, footprint)
+        object.__setattr__(self, "steps", resolved(self, given))
         if hidden := self.values.keys() & (RESERVED_NAMES | INPUTS.keys()):
             names = ", ".join(sorted(hidden))
             problem = f"every run has a field {names}; rename the value"
@@ -137,17 +144,38 @@ class Pipeline(Dataflow):
             Names the value and the most similar name that a stage reads.
         """
         for name in values.keys() - self.fields_read - INPUTS.keys():
-            nearest = difflib.get_close_matches(name, self.fields_read, 1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else "; insert the stage first"
-            raise PipelineError(f"pipeline {self.name!r}: no stage reads {name!r}{hint}")
+            hint = nearest(name, self.fields_read, "; insert the stage first")
+            raise PipelineError(f"pipeline {self.name!r}: no stage reads {hint}")
         return self._copy(values={**self.values, **values})
 
     def named(self, name: str, summary: str = "") -> Pipeline:
         """Return a copy with another name, for reports, errors and pictures."""
         return self._copy(name=name, summary=summary)
 
-    def insert_before(self, name: str, *steps: Step) -> Pipeline:
+    def renamed(self, **names: str) -> Pipeline:
+        """Return a copy whose stages read and write other fields, as a step of another pipeline.
+
+        For example, ``kruskal.renamed(edges="light_edges", forest="light_forest")``.
+
+        Raises
+        ------
+        PipelineError
+            If the pipeline has no field of an old name. Names the most similar one.
+        """
+        known = {*self.fields_read, *self.result, *self.fields_written}
+        if unknown := names.keys() - known:
+            problem = f"has no field {nearest(unknown.pop(), known)}"
+            raise PipelineError(f"pipeline {self.name!r}: {problem}")
+        return self._copy(
+            steps=edit(unresolved(self.steps), lambda step: (renamed(step, names),)),
+            result=tuple(names.get(name, name) for name in self.result),
+            values={names.get(name, name): value for name, value in self.values.items()},
+        )
+
+    def insert_before(self, name: str, *steps: Any) -> Pipeline:
         """Return a copy with `steps` before every stage called `name`.
+
+        If the fields of that stage were renamed, those of the new steps are, too.
 
         Raises
         ------
@@ -156,11 +184,11 @@ class Pipeline(Dataflow):
         """
         return self._edit(name, lambda stage: (*steps, stage))
 
-    def insert_after(self, name: str, *steps: Step) -> Pipeline:
+    def insert_after(self, name: str, *steps: Any) -> Pipeline:
         """Return a copy with `steps` after every stage called `name`; see `insert_before`."""
         return self._edit(name, lambda stage: (stage, *steps))
 
-    def replace(self, name: str, *steps: Step) -> Pipeline:
+    def replace(self, name: str, *steps: Any) -> Pipeline:
         """Return a copy with `steps` in place of every stage called `name`; see `insert_before`."""
         return self._edit(name, lambda _: steps)
 
@@ -170,12 +198,27 @@ class Pipeline(Dataflow):
 
     def _copy(self, **changes: Any) -> Pipeline:
         kept = ("name", "steps", "result", "summary", "values", "footprint")
-        fields = {name: getattr(self, name) for name in kept} | changes
+        fields = {name: getattr(self, name) for name in kept}
+        fields |= {"steps": unresolved(self.steps)} | changes
         return Pipeline(fields.pop("name"), *fields.pop("steps"), **fields)
 
-    def _edit(self, name: str, change: Callable[[Stage], Sequence[Step]]) -> Pipeline:
+    def _edit(self, name: str, change: Callable[[Stage], Sequence[Any]]) -> Pipeline:
         name = current_name(name)
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
             raise PipelineError(f"pipeline {self.name!r} has no stage {name!r}; it has: {known}")
-        return self._copy(steps=edit_steps(self.steps, name, change))
+
+        def edited(step: Any) -> Sequence[Any]:
+            if isinstance(step, Nested) and isinstance(inner := step.pipeline, Pipeline):
+                has_stage = any(stage.name == name for stage in inner.stages())
+                return (step.edited(inner._edit(name, change)) if has_stage else step,)
+            if not isinstance(step, Stage) or step.name != name:
+                return (step,)
+            return [*edit(as_steps(change(step)), lambda new: (_like(step, new),))]
+
+        return self._copy(steps=edit(unresolved(self.steps), edited))
+
+
+def _like(step: Stage, new: Any) -> Any:
+    """Return a step with the names of a stage whose place it takes."""
+    return renamed(new, step.names) if isinstance(step, Renamed) and new is not step else new

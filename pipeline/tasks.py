@@ -107,8 +107,8 @@ class Task:
         outputs = tuple([_plain(value) for value in result])
         if len(outputs) != len(writes):
             raise PipelineError(f"{stage}: returned {len(outputs)} fields, not {len(writes)}")
-        if "num_vertices" in writes:
-            lengths.pop("vertices", None)
+        for name in writes:
+            lengths.pop(name, None)  # it may be the length of an axis
         for (name, declared), value in zip(writes.items(), outputs, strict=True):
             if not declared.holds(value):
                 raise PipelineError(
@@ -116,7 +116,8 @@ class Task:
                 )
             if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
                 raise PipelineError(
-                    f"{stage}: wrote {name!r} with {len(value)} entries, but axis {declared.axis} "
+                    f"{stage}: wrote {name!r} with {len(value)} entries, but axis "
+                    f"{declared.axis.removeprefix('num_')} "
                     f"has length {lengths[declared.axis]}"
                 )
         return outputs
@@ -173,9 +174,7 @@ def _plain(value: Any) -> Any:
 
 def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
     """Check the fields that a stage reads; return the length of each axis."""
-    lengths: dict[str, tuple[str, int]] = {}
-    if "num_vertices" in stage.reads:
-        lengths["vertices"] = ("num_vertices", fields["num_vertices"])
+    lengths: dict[str, tuple[str, int]] = {name: (name, fields[name]) for name in stage.axes}
     for name, declared in stage.reads.items():
         if not declared.holds(fields[name]):
             read = f"reads {name!r} as {declared}, but it is {_shown(fields[name])}"
@@ -186,7 +185,8 @@ def _lengths(stage: Stage, fields: dict[str, Any]) -> dict[str, int]:
             if length != known:
                 raise PipelineError(
                     f"stage {stage.name!r}: {first!r} has {known} entries and {name!r} has "
-                    f"{length}, but both must have the length of axis {declared.axis}"
+                    f"{length}, but both must have the length of axis "
+                    f"{declared.axis.removeprefix('num_')}"
                 )
     return {axis: length for axis, (_, length) in lengths.items()}
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..runtime.memory import empty
-from .vocabulary import ArrayModule, Reduction
+from .vocabulary import ArrayModule, Reduction, Side
 
 Array = NDArray[Any]
 
@@ -161,6 +161,10 @@ class NumpyArrays(ArrayModule):
             packed.sort()
             return _unpack_position(packed, len(values))
         return np.argsort(values, kind="stable").astype(self.index_dtype(len(values)))
+
+    def searchsorted(self, ascending: Array, values: Array, /, *, side: Side = "left") -> Array:
+        place = np.searchsorted(ascending, values, side)
+        return place.astype(self.index_dtype(len(ascending)))
 
     def partition(self, values: Array, k: int, /) -> Array:
         return np.partition(values, k) if 0 <= k < len(values) else values.copy()

@@ -14,6 +14,7 @@ operators (``==``, ``&``, ``~``, ``+``), slices and ``len``.
 | concat                  | the concatenation of arrays                          | n, 0           |
 | where, minimum, maximum | elementwise choice                                   | n, 0           |
 | sort, argsort           | ascending; argsort is stable                         | n log n, 8n    |
+| searchsorted            | places at which to insert values in ascending ones   | n log m, 0     |
 
 **2. Further functions**
 
@@ -54,6 +55,7 @@ bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of
 | cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
 | number_roots            | consecutive numbers of trees, at every node          | n, n           |
 | sorted_union            | union of disjoint sets of integers, ascending        | n log n, 8n    |
+| isin                    | whether values occur in an ascending array           | n log m, 8n    |
 
 An array module has four further groups of functions: the algorithm kernels (`primitives.joins`),
 hierarchies of sets (`primitives.hierarchies`), paths and ranges (`primitives.paths`), and its
@@ -78,6 +80,7 @@ Array = Any
 DType = Any
 #: The functions that reduce values.
 Reduction = Literal["min", "max", "sum"]
+Side = Literal["left", "right"]
 
 
 class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
@@ -114,6 +117,23 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
 
     def argsort(self, values: Array, /) -> Array:
         """Return the positions of the values in ascending order; ties by position."""
+
+    def searchsorted(self, ascending: Array, values: Array, /, *, side: Side = "left") -> Array:
+        """Return the place in an ascending array at which each value can be inserted.
+
+        Parameters
+        ----------
+        ascending : integer array of length m
+        values : array of length n
+            With the dtype of `ascending`.
+        side : {"left", "right"}
+            Count the elements that are less than a value, or those that are at most the value.
+
+        Returns
+        -------
+        array of length n
+            Numbers up to m, with the dtype ``index_dtype(m)``.
+        """
 
     # 2. Further functions.
 
@@ -490,3 +510,8 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
             At least one array. No integer may occur twice in all arrays together.
         """
         return self.sort(self.concat(list(arrays)))
+
+    def isin(self, values: Array, ascending: Array, /) -> Array:
+        """Return whether each value occurs in an ascending array of the same integer dtype."""
+        place = self.searchsorted(ascending, values)
+        return (self.gather(ascending, place, fill=0) == values) & (place < len(ascending))

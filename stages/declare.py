@@ -14,6 +14,7 @@ combined into one shared field; without it, they are partitioned too.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import warnings
@@ -64,15 +65,33 @@ class Stage:
         return self.function.__name__
 
     @property
+    def original(self) -> Stage:
+        """The stage as it was declared, before its fields were renamed."""
+        return self
+
+    @property
     def summary(self) -> str:
         """The first line of the function's docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The fields that it reads and that hold the length of an axis."""
+        declared = {field.axis for field in (*self.reads.values(), *self.writes.values())}
+        return tuple(name for name in self.reads if name in declared)
+
+    @cached_property
     def reported(self) -> tuple[tuple[int, str], ...]:
-        """The positions and names of the written fields that reports show."""
+        """The positions and names of the written fields that reports show.
+
+        A dot is in the names of fields that are private to a pipeline within another.
+        """
         fields = enumerate(self.writes.items())
-        return tuple((place, name) for place, (name, field) in fields if field.is_reported)
+        return tuple(
+            (place, name)
+            for place, (name, field) in fields
+            if field.is_reported and "." not in name
+        )
 
     @cached_property
     def injected(self) -> tuple[str, ...]:
@@ -86,7 +105,7 @@ class Stage:
         return f"stage {self.name!r}"
 
     @cached_property
-    def combination(self) -> Combination | None:
+    def combination(self) -> Stage | None:
         """The stage that combines the results of several partitions, if there is one."""
         if self.combine is None:
             return None
@@ -101,6 +120,19 @@ class Stage:
     def combiner_reads(self) -> tuple[str, ...]:
         """The names of the shared fields that the combination reads."""
         return tuple(self.combination.reads)[1:] if self.combination else ()
+
+    def renamed(self, **names: str) -> Stage:
+        """Return a copy that reads and writes other fields: ``renamed(edges="light_edges")``.
+
+        Raises
+        ------
+        PipelineError
+            If the stage has no field of an old name, or would write a field twice.
+        """
+        known = {*self.reads, *self.writes, *self.combiner_reads}
+        if unknown := names.keys() - known:
+            raise PipelineError(f"{self.title}: has no field {nearest(unknown.pop(), known)}")
+        return rename(self, names)
 
     def run(self, ops: Any, record: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
         """Call the function with fields by name; return the values that it writes."""
@@ -121,6 +153,68 @@ class Stage:
         if module.startswith(_PACKAGE) and _import_stage(module, name) is self:
             return _import_stage, (module, name)
         return Stage, (self.function, dict(self.reads), dict(self.writes), self.combine)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Renamed(Stage):
+    """The stage `origin` with other fields: `names` has the new names by the old ones."""
+
+    origin: Stage
+    names: Mapping[str, str]
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the original."""
+        return self.origin.name
+
+    @cached_property
+    def title(self) -> str:
+        """The original as errors name it."""
+        return self.origin.title
+
+    @property
+    def original(self) -> Stage:
+        """The stage as it was declared."""
+        return self.origin
+
+    @cached_property
+    def combination(self) -> Stage | None:
+        """The combination of the original, with the same new names."""
+        combination = self.origin.combination
+        return combination and rename(combination, self.names)
+
+    def run(self, ops: Any, record: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
+        """Run the original on its own names."""
+        new = self.names
+        own = {name: fields[new.get(name, name)] for name in self.origin.reads}
+        return self.origin.run(ops, record, own)
+
+    def __reduce__(self) -> Any:
+        return rename, (self.origin, self.names)
+
+
+def rename(step: Stage, names: Mapping[str, str]) -> Stage:
+    """Return a stage with other fields; ignore the names of fields that it does not have."""
+    origin, earlier = (step.origin, step.names) if isinstance(step, Renamed) else (step, {})
+    fields = (*origin.reads.items(), *origin.writes.items())
+    used = {*dict(fields), *origin.combiner_reads, *(field.axis for _, field in fields)}
+    both = {name: names.get(earlier.get(name, name), earlier.get(name, name)) for name in used}
+    both = {old: new for old, new in both.items() if old != new}
+    if not both:
+        return origin
+    reads, writes = (
+        {both.get(name, name): field.renamed(both) for name, field in fields.items()}
+        for fields in (origin.reads, origin.writes)
+    )
+    if len(writes) < len(origin.writes):
+        raise PipelineError(f"{step.title}: its new names write a field twice: {both}")
+    return Renamed(origin.function, reads, writes, origin.combine, origin, both)
+
+
+def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a name as errors show it, with the most similar of the known names."""
+    close = difflib.get_close_matches(name, [*known], 1)
+    return f"{name!r}; did you mean {close[0]!r}?" if close else f"{name!r}{otherwise}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

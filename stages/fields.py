@@ -1,13 +1,13 @@
 """The types of the fields that stages read and write: the kind of the values, and an axis.
 
 A graph is a single field, `Edges`: four columns of equal length. Any other array may have an axis.
-Arrays along the same axis have equal lengths. When a stage writes ``num_vertices``, all fields
-along "vertices" are discarded.
+Arrays along the same axis have equal lengths. An axis has the name of the field that holds its
+length: when a stage writes ``num_vertices``, all fields along it are discarded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import NoneType
@@ -185,7 +185,11 @@ class Field:
 
     def __str__(self) -> str:
         kind = f"optional {self.kind}" if self.optional else self.kind
-        return f"{kind} along {self.axis}" if self.axis else kind
+        return f"{kind} along {self.axis.removeprefix('num_')}" if self.axis else kind
+
+    def renamed(self, names: Mapping[str, str]) -> Field:
+        """Return the type with the new name of its axis."""
+        return replace(self, axis=names[self.axis]) if self.axis in names else self
 
     @property
     def is_reported(self) -> bool:
@@ -229,8 +233,8 @@ def field_of(hint: Any) -> Field:
     return next((extra for extra in extras if isinstance(extra, Field)), ANYTHING)
 
 
-VertexIndex = Annotated[Any, Field("vertices", "index")]
-VertexKeys = Annotated[Any, Field("vertices", "key")]
+VertexIndex = Annotated[Any, Field("num_vertices", "index")]
+VertexKeys = Annotated[Any, Field("num_vertices", "key")]
 #: The lightest edge of each vertex: its key, its id and its other end.
 Lightest = tuple[VertexKeys, VertexIndex, VertexIndex]
 Index = Annotated[Any, Field("", "index")]

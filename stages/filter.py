@@ -28,11 +28,15 @@ def sparse_graph_left(
 _HASH_MASK = 2**63 - 1
 
 
+def hashed(number: Any) -> Any:
+    """Return a hash of 63 bits; `number` is an int below 2^63 or a uint64 array of these."""
+    mixed = number * 0x1E3779B97F4A7C15 & _HASH_MASK
+    return (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_MASK
+
+
 def _chosen_id(block: Any, bits: int) -> Any:
     """Return the edge id chosen for a block of 2^bits ids; `block` is an int or a uint64 array."""
-    mixed = block * 0x1E3779B97F4A7C15 & _HASH_MASK
-    mixed = (mixed ^ (mixed >> 32)) * 0x56E8FEB86659FD93 & _HASH_MASK
-    return (block << bits) + (mixed >> (63 - bits))
+    return (block << bits) + (hashed(block) >> (63 - bits))
 
 
 def _chosen_ids(ops: ArrayModule, first: int, last: int, bits: int) -> Any:

@@ -19,7 +19,7 @@ from ...stages import Stage, edges, fragments
 from ...stages.fields import COLUMNS, Field
 from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
-from ..steps import Loop, Step, needed_before
+from ..steps import CHOSEN, Loop, Step, needed_before
 
 _COUNT = FieldState(Field("", "count"))
 _SOURCE = FieldState(Field("", "source"), in_partitions=True)
@@ -29,7 +29,7 @@ COMMON_FIELDS = {
     "num_vertices": _COUNT,
     "num_edges": _COUNT,
     "maximum": FieldState(Field("", "verdict")),
-    "forest": FieldState(Field("", "chosen")),
+    "forest": FieldState(CHOSEN),
 }
 #: The initial fields of every strategy, without the graph.
 _STRATEGY_FIELDS = {
@@ -215,8 +215,7 @@ def _extended(
     """
     flows = _flows.setdefault(pipeline, {})
     if (name, first) not in flows:
-        writers = [stage for stage in pipeline.stages() if "forest" in stage.writes]
-        is_chosen = all(stage.writes["forest"].kind == "chosen" for stage in writers)
+        is_chosen = pipeline.fields_written.get("forest", CHOSEN) == CHOSEN
         result = ("forest",) if read == "columns" else pipeline.result
         last = (fragments.sort_forest_ids,) if "forest" in result and is_chosen else ()
         steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)

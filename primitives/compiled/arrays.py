@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...runtime.kernels import LINE, NONE, raw
+from ...runtime.kernels import LINE, NONE, plain, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
 from ...runtime.team import Each, Team, team
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_ranges
 from ..paths import BLOCK
+from ..vocabulary import Side
 from . import elements, kruskal, pairs, shared_trees, sorting, trees
 from .base import BaseArrays, ids_of, ranges_of
 from .runs import DIGIT, Runs, choose_buckets
@@ -210,6 +211,14 @@ class NumbaArrays(BaseArrays):
             ordered: Array = super().argsort(values)
             return ordered
         return self._positions(self._sorted_records(key)).view(dtype)
+
+    def searchsorted(self, ascending: Array, values: Array, /, *, side: Side = "left") -> Array:
+        if ascending.dtype != values.dtype or ascending.dtype not in (np.int32, np.int64):
+            return super().searchsorted(ascending, values, side=side)
+        out = empty(len(values), self.index_dtype(len(ascending)))
+        arrays = plain(ascending), plain(values)
+        self._team.share(elements.find_places, len(out), *arrays, side == "right", raw(out))
+        return out
 
     def _sorted_records(self, key: Array) -> Array:
         """Return a word for each key, in ascending order; its lower half is the key's position."""

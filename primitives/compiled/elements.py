@@ -23,6 +23,21 @@ def any_equal(start, stop, left, right):
     return count > 0
 
 
+@kernel
+def find_places(start, stop, ascending, values, is_right, out):
+    """Search for each value by halving the range of its place."""
+    for i in range(start, stop):
+        low, high = np.uint64(0), np.uint64(len(ascending))
+        while low < high:
+            middle = (low + high) >> ONE
+            is_before = ascending[middle] < values[i]
+            if is_before or (is_right and ascending[middle] == values[i]):
+                low = middle + ONE
+            else:
+                high = middle
+        out[i] = low
+
+
 @helper
 def sum_before(share, counts):
     """Return the number of elements that earlier shares write."""

@@ -20,7 +20,7 @@ import numpy as np
 from ...runtime.sizes import sizes
 from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
-from ..vocabulary import ArrayModule, Reduction
+from ..vocabulary import ArrayModule, Reduction, Side
 from .device import CupyDevice, computing_here
 from .kernels import FILE_OF
 
@@ -193,6 +193,10 @@ class CudaArrays(ArrayModule):
         records |= self.arange(size, dtype="u8")
         records.sort()
         return (records & (2**_HALF - 1)).astype(self.index_dtype(size))
+
+    def searchsorted(self, ascending: Array, values: Array, /, *, side: Side = "left") -> Array:
+        place = self._xp.searchsorted(ascending, values, side)
+        return place.astype(self.index_dtype(len(ascending)))
 
     def partition(self, values: Array, k: int, /) -> Array:
         return self.sort(values)  # CuPy's partition also sorts

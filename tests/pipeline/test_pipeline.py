@@ -196,7 +196,7 @@ def test_the_body_of_a_loop_may_not_run(steps, message):
 
 @pytest.mark.parametrize("step", [print, "drop_loops", Loop(print, until=no_edges_left)])
 def test_only_stages_loops_and_conditions_are_steps(step):
-    with pytest.raises(PipelineError, match="is not a stage, Loop or When"):
+    with pytest.raises(PipelineError, match="is not a stage, Loop, When or pipeline"):
         Pipeline("p", step)
 
 

@@ -5,6 +5,7 @@ dtype and a length. It returns arguments, options and the expected result: a val
 or a function that asserts what holds of any right result.
 """
 
+import bisect
 import collections
 import functools
 import itertools
@@ -298,6 +299,16 @@ def sort(rng, dtype, n):
 def argsort(rng, dtype, n):
     values = some_values(rng, dtype, n)
     return (values,), {}, positions(sorted(range(n), key=values.tolist().__getitem__), n)
+
+
+@case(INTEGERS)
+def searchsorted(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    ascending = np.sort(some_values(rng, dtype, rng.randrange(n + 2)))
+    side = rng.choice(["left", "right"])
+    find = bisect.bisect_left if side == "left" else bisect.bisect_right
+    found = [find(ascending.tolist(), value) for value in values.tolist()]
+    return (ascending, values), {"side": side}, positions(found, len(ascending))
 
 
 # Further functions.
@@ -615,6 +626,13 @@ def sorted_union(rng, dtype, n):
     cut = rng.randint(0, n)
     arrays = tuple(map(np.array, (values[:cut], values[cut:]), dtypes))
     return (arrays,), {}, np.array(sorted(values), np.result_type(*arrays))
+
+
+@case(INTEGERS)
+def isin(rng, dtype, n):
+    values = some_values(rng, dtype, n)
+    ascending = np.sort(some_values(rng, dtype, rng.randrange(n + 2)))
+    return (values, ascending), {}, np.array([x in ascending for x in values], bool)
 
 
 # Paths and ranges.
