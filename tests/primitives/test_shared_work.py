@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mstflow
+from mstflow.primitives import Backend, array_module
 from mstflow.runtime.sizes import tuned
 from mstflow.runtime.team import Team
 from primitive_cases import CASES, Draws
@@ -35,13 +36,12 @@ def are_ranges(shares):
 @pytest.mark.parametrize("name", sorted(CASES.keys() - READ_AGAIN))
 def test_no_element_is_in_two_shares_of_a_call(ranges, name):
     """A share is the first two arguments of a kernel, if these are numbers."""
-    from mstflow.primitives.compiled.arrays import NumbaArrays
-
+    module = type(array_module(Backend("numba", wing="pointsets")))
     dtypes, build = CASES[name]
     for dtype in dtypes[-2:]:
         arguments, options, _ = build(Draws(500, dtypes.index(dtype)), dtype, 500)
         with tuned(smallest_share=3, sorted_together=2, pairs_joined_together=2, run=4):
-            getattr(NumbaArrays(16), name)(*arguments, **options)
+            getattr(module(16), name)(*arguments, **options)
     for shares in filter(are_ranges, ranges):
         ends = np.array(sorted(shares), np.int64).ravel()
         assert (ends[1:] >= ends[:-1]).all(), shares
