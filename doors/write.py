@@ -45,10 +45,11 @@ def write_graph(path: AnyPath, graph: EdgeSource) -> None:
         ends.update({label: dtype} if names is None else name_columns(label, names.type))
 
     def read(size: int) -> Iterator[list[Any]]:
+        loaded = None if names is None else names.loaded()
         for *_, block in graph.blocks(size):
             *columns, weights = block()
-            if names is not None:
-                columns = [part for ids in columns for part in fields_of(names.take(ids))]
+            if loaded is not None:
+                columns = [part for ids in columns for part in fields_of(loaded.take(ids))]
             yield [*columns, weights]
 
     dtypes = {**ends, "weight": weight}

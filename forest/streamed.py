@@ -40,11 +40,12 @@ def forest_table(
     dtypes["weight"] = weight
 
     def read(size: int) -> Iterator[list[Any]]:
+        loaded = None if names is None else names.loaded()
         for ids, u, v, weights in forest_blocks(graph, edge_ids, size):
-            if names is None:
+            if loaded is None:
                 yield [ids, u.astype(dtypes["u"]), v.astype(dtypes["v"]), weights]
             else:
-                named = {**names.columns("u", u), **names.columns("v", v)}
+                named = {**loaded.columns("u", u), **loaded.columns("v", v)}
                 yield [ids, *named.values(), weights]
 
     return EdgeTable(

@@ -46,6 +46,10 @@ class VertexNames:
         """Bytes of memory that the names use."""
         return 0 if self._values is None else int(self._values.nbytes)
 
+    def loaded(self) -> VertexNames:
+        """Return the names in memory, which are read or fetched once for many calls of `take`."""
+        return self if self._values is not None else VertexNames(self.values)
+
     def take(self, vertices: Any) -> Any:
         """Return the names of the vertices of an integer array, as a `pyarrow.Array`."""
         return self.values.take(_as_arrow(vertices))
@@ -141,6 +145,10 @@ class NodeNames(VertexNames):
 
     def __init__(self, nodes: list[Any]) -> None:
         self._nodes, self._length = nodes, len(nodes)
+
+    def loaded(self) -> NodeNames:
+        """Return the names, which are in memory."""
+        return self
 
     @cached_property
     def _array(self) -> Any:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import resource
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import csv as pa_csv
 
 from benchmarks.files import read_mtx
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.doors.formats import OUTPUTS
 from mstflow.doors.read import read
-from mstflow.doors.write import check_output, write_columns, write_graph
+from mstflow.doors.write import check_output, write_columns, write_graph, write_table
 from mstflow.errors import OptionError
+from mstflow.forest.streamed import forest_table
 from mstflow.graphs.source import EdgeSource
+from mstflow.graphs.vertex_names import VertexNames
 
 COLUMNS = {
     "edge_id": np.array([3, 4]),
@@ -232,3 +237,28 @@ def test_suffixes_in_capitals(tmp_path, name):
         tmp_path / name, dict.fromkeys(["u", "v", "weight"], np.arange(2)), num_vertices=2
     )
     assert read(tmp_path / name).num_edges == 2
+
+
+class _Fetched(VertexNames):
+    """Names that are not in memory; counts how often they are fetched."""
+
+    def __init__(self, values):
+        super().__init__(values)
+        self._kept, self._values, self.fetches = values, None, 0
+
+    @property
+    def values(self):
+        self.fetches += 1
+        return self._kept
+
+
+def test_names_that_are_not_in_memory_are_fetched_once(tmp_path):
+    names, ends = _Fetched(pa.array(["a", "b"])), np.arange(2**17) % 2
+    edges = EdgeList(ends, ends[::-1].copy(), np.arange(len(ends)))
+    source = dataclasses.replace(EdgeSource.of(edges).with_sizes(), names=names)
+    write_graph(tmp_path / "graph.csv", source)
+    assert names.fetches == 1
+    forest_path, ids = tmp_path / "forest.csv", np.arange(len(ends))
+    write_table(forest_path, forest_table(source, ids, None))
+    assert names.fetches == 2
+    assert pa_csv.read_csv(forest_path)["u"].to_pylist()[:2] == ["a", "b"]
