@@ -16,8 +16,16 @@ class _Lazy:
         return value
 
 
-pa, arrow_csv, compute, kinds, parquet = map(
-    _Lazy, ("pyarrow", "pyarrow.csv", "pyarrow.compute", "pyarrow.types", "pyarrow.parquet")
+pa, arrow_csv, compute, dataset, kinds, parquet = map(
+    _Lazy,
+    (
+        "pyarrow",
+        "pyarrow.csv",
+        "pyarrow.compute",
+        "pyarrow.dataset",
+        "pyarrow.types",
+        "pyarrow.parquet",
+    ),
 )
 
 

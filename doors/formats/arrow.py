@@ -1,189 +1,267 @@
-"""Arrow IPC: files (also called Feather) and streams.
+"""Arrow IPC: files (also called Feather) and streams, which are read by record batches.
 
-pyarrow reads the values. The sizes that a file states are read here, because pyarrow decompresses
-all columns before it returns their sizes.
+A stream is a sequence of messages: the schema, dictionaries and record batches. To read one record
+batch, pyarrow gets a short stream, without the other ones. A file has a footer that lists them.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-from ...graphs.edge_list import EdgeList
-from ...graphs.libraries import pa
-from ..column_names import Choose
-from ..file_checks import check_decompressed
-from ..libraries.arrow_tables import arrow_errors, arrow_graph, with_keys
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graphs.edge_list import Columns, EdgeList
+from ...graphs.libraries import dataset, pa
+from ...graphs.segments import Range, Read, rows_of
+from ...graphs.source import EdgeSource
+from ...runtime.memory import empty
+from ..column_names import Choose, ColumnNames, Weight, choose_columns
+from ..file_checks import FileState, check_decompressed, file_fingerprint, unchanged
+from ..libraries.arrow_tables import (
+    arrow_columns,
+    arrow_dtypes,
+    arrow_errors,
+    arrow_graph,
+    keyed_schema,
+    stated_num_vertices,
+    with_keys,
+)
 from ..places.folders import Keys
 from ..places.url import Place, Url
 from .file_format import Format
 
-#: The metadata of a message (None at the end of a stream), and the offset of its body.
-_Message = tuple["_FlatTable | None", int]
-
 _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
-_DICTIONARY, _RECORD_BATCH = 2, 3  # types of messages with a body
+#: Rows of a table with names that is read.
+_TABLE_ROWS = 2**17
+#: Bytes of an edge in columns of 64 bits.
+_EDGE_BYTES = 24
+
+#: The bounds of consecutive messages, in bytes.
+_Bytes = tuple[int, int]
 
 
-def read_arrow(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
-    """Read an Arrow IPC file or stream; `choose_columns` finds its columns, also among `keys`.
+class _Batch(NamedTuple):
+    """The place of a record batch."""
 
-    The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
-    """
+    number: int
+    num_rows: int
+    #: In a stream, the messages that are needed to read it; it is the last one.
+    messages: tuple[_Bytes, ...] = ()
+
+
+def read_arrow(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeList:
+    """Read an Arrow IPC file or stream; `choose_columns` finds its columns, also among `keys`."""
+    choose = partial(choose_columns, weight=weight)
     with arrow_errors(path):
-        return arrow_graph(with_keys(_read_table(path), keys), weight)
+        opened = _opened(path, choose, keys)
+        _check_size(path, opened)
+        return arrow_graph(pa.concat_tables(opened.tables(path, keys)), weight)
 
 
 def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
-    """Yield the chosen columns, and one table of them."""
-    table = with_keys(_read_table(path), keys)
-    chosen = choose(table.column_names)
-    yield chosen, table.select(chosen.present)
+    """Yield the chosen columns, and a table of them, for at most `_TABLE_ROWS` rows at a time."""
+    with arrow_errors(path):
+        opened, num_bytes = _opened(path, choose, keys), 0
+        for table in opened.tables(path, keys):
+            num_bytes += table.nbytes
+            check_decompressed(path, num_bytes)
+            for start in range(0, max(1, len(table)), _TABLE_ROWS):
+                yield opened.names, table.slice(start, _TABLE_ROWS)
 
 
-def _read_table(path: Place) -> Any:
-    decompressed_bytes(path)  # checks that they are not too many
-    with arrow_errors(path), _open(path) as source:
-        opened = pa.ipc.open_file if _is_file(source) else pa.ipc.open_stream
-        with opened(source) as reader:
-            table = reader.read_all()
-            table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
-            return table
+def arrow_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:
+    """Return an Arrow IPC file or stream as a source, reading only its metadata."""
+    state = FileState.of(path)
+    with unchanged(path, state), arrow_errors(path):
+        opened = _opened(path, partial(choose_columns, weight=weight), keys)
+        dtypes = _check_size(path, opened)
+    names, batches = opened.names, opened.batches
+    starts = accumulate((batch.num_rows for batch in batches), initial=0)
+    segments = (
+        RecordBatch(path, state, batch, names, start, keys, stop=batch.num_rows)
+        for batch, start in zip(batches, starts, strict=False)
+    )
+    weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
+    num_vertices = stated_num_vertices(opened.schema.metadata)
+    return EdgeSource(tuple(segments), num_vertices, weight_dtype=weight_dtype)
 
 
-def _open(path: Place) -> Any:
-    return pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
+@dataclass(frozen=True)
+class RecordBatch(Range):
+    """A range of the rows of one record batch, which is always read as a whole."""
+
+    path: Place
+    state: FileState
+    batch: _Batch
+    columns: ColumnNames
+    #: The first row of the record batch.
+    first_row: int
+    keys: Keys = ()
+
+    @property
+    def edges_at_once(self) -> int:
+        """Number of edges that each read loads, or that need the memory of its messages."""
+        num_bytes = sum(stop - start for start, stop in self.batch.messages)
+        return max(self.batch.num_rows, num_bytes // _EDGE_BYTES)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the file has the column of weights."""
+        return self.columns.weight is not None
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The file, and the row of the first edge."""
+        return str(self.path), self.first_row + self.start
+
+    def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
+        """Yield one function, which reads the record batch."""
+        yield self.num_edges, partial(rows_of, self._read, self.start, self.stop)
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the file, the record batch, the columns and the rows."""
+        rows = f"{self.batch.number}, {self.start}:{self.stop}"
+        return f"{file_fingerprint(self.path)}[{rows}] {self.columns} {self.keys}"
+
+    def _read(self) -> Columns:
+        with unchanged(self.path, self.state), arrow_errors(self.path):
+            table = _read_batch(self.path, self.batch, self.columns.present)
+            return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
 
 
-def decompressed_bytes(path: Place) -> int:
-    """Return the bytes of all columns, which the metadata state; read only the metadata.
+class _Opened(NamedTuple):
+    """The metadata of a file or stream: its columns, those of the graph, and its batches."""
 
-    Raise an error if they are out of proportion to the size of the file.
-    """
-    with arrow_errors(path), path.open("rb") as handle:
-        try:
-            messages = _file_messages(handle) if _is_file(handle) else _stream_messages(handle)
-            total = sum(_body_bytes(handle, *message) for message in messages)
-        except (struct.error, OverflowError) as error:
-            raise ValueError("the metadata are damaged") from error
-    check_decompressed(path, total)
-    return total
+    schema: Any
+    names: ColumnNames
+    batches: list[_Batch]
 
-
-def _is_file(handle: IO[bytes]) -> bool:
-    start = handle.read(len(_MAGIC))
-    handle.seek(0)
-    return start == _MAGIC
+    def tables(self, path: Place, keys: Keys) -> Iterator[Any]:
+        """Yield a table of the columns of the graph for each record batch; at least one table."""
+        names, empty_tables = (
+            self.names.present,
+            [] if self.batches else [self.schema.empty_table()],
+        )
+        batches = (_read_batch(path, batch, names) for batch in self.batches)
+        for table in itertools.chain(batches, empty_tables):
+            yield with_keys(table, keys).select(names)
 
 
-# The metadata are FlatBuffers. Source: "Arrow Columnar Format", version 1.5, section
-# "Serialization and Interprocess Communication (IPC)", and its schemas Message.fbs and File.fbs.
+def _check_size(path: Place, opened: _Opened) -> dict[str, np.dtype[Any]]:
+    """Check the size of the columns of the graph; return their dtypes by name."""
+    dtypes = arrow_dtypes(opened.names, opened.schema)
+    row = sum(dtype.itemsize for dtype in dtypes.values())
+    check_decompressed(path, row * sum(batch.num_rows for batch in opened.batches))
+    return dtypes
 
 
-class _FlatTable(NamedTuple):
-    """A table of a FlatBuffer. A virtual table (vtable) has the offsets of its fields."""
-
-    data: bytes
-    start: int
-
-    @classmethod
-    def root(cls, data: bytes) -> _FlatTable:
-        """Return the root table, at the start of a buffer."""
-        return cls(data, *struct.unpack_from("<I", data))
-
-    def number(self, field: int, code: str) -> int:
-        """Return a number; 0 if it is missing."""
-        start = self._start_of(field)
-        return self._read(code, start) if start else 0
-
-    def table(self, field: int) -> _FlatTable | None:
-        """Return a table; None if it is missing."""
-        start = self._start_of(field)
-        return _FlatTable(self.data, start + self._read("I", start)) if start else None
-
-    def structs(self, field: int, code: str) -> list[tuple[int, ...]]:
-        """Return a list of structs; an empty one if it is missing."""
-        if (vector := self.table(field)) is None:
-            return []
-        size = self._read("I", vector.start) * struct.calcsize(code)
-        if size > len(self.data):
-            raise struct.error("a list ends beyond the metadata")
-        return list(struct.iter_unpack(code, self.data[vector.start + 4 :][:size]))
-
-    def _start_of(self, field: int) -> int:
-        """Return the position of a field; 0 if it is missing."""
-        vtable = self.start - self._read("i", self.start)
-        if vtable < 0:
-            raise struct.error("an offset leads before the metadata")
-        entry = 4 + 2 * field
-        has_entry = entry < self._read("H", vtable)
-        offset = self._read("H", vtable + entry) if has_entry else 0
-        return self.start + offset if offset else 0
-
-    def _read(self, code: str, position: int) -> int:
-        return int(struct.unpack_from(f"<{code}", self.data, position)[0])
+def _opened(path: Place, choose: Choose, keys: Keys) -> _Opened:
+    """Read the metadata. A local file is memory-mapped, so that nothing else is read."""
+    with pa.PythonFile(path.open()) if isinstance(path, Url) else pa.memory_map(str(path)) as file:
+        is_file = file.read(len(_MAGIC)) == _MAGIC
+        file.seek(0)
+        schema, batches = _batches_of_file(path, file) if is_file else _batches_of_stream(file)
+    schema = keyed_schema(schema, keys)
+    return _Opened(schema, choose(schema.names), batches)
 
 
-def _file_messages(handle: IO[bytes]) -> Iterator[_Message]:
-    """Yield the dictionaries and record batches that the footer of a file lists."""
-    end = handle.seek(0, 2) - len(_MAGIC) - 4
-    handle.seek(max(0, end))
-    (size,) = struct.unpack("<i", handle.read(4))
-    if not 0 < size <= end:
-        raise struct.error("the footer has no length")
-    handle.seek(end - size)
-    footer = _FlatTable.root(handle.read(size))
-    for field in (2, 3):
-        yield from (_read_message(handle, start) for start, *_ in footer.structs(field, "<qiiq"))
+def _batches_of_file(path: Place, file: Any) -> tuple[Any, list[_Batch]]:
+    """Return the schema of a file, and its record batches."""
+    with pa.ipc.open_file(file) as reader:
+        schema = reader.schema
+    if not schema.names:
+        return schema, []
+    widths = [_width(field.type) for field in schema]
+    narrow = min(range(len(widths)), key=lambda place: (not widths[place], widths[place]))
+    # The column may be compressed, so check first that it has not too many rows.
+    file.seek(0)
+    fragment = dataset.IpcFileFormat().make_fragment(file)
+    check_decompressed(path, fragment.count_rows() * widths[narrow] // 8)
+    with pa.ipc.open_file(file, options=_options([narrow])) as reader:
+        counts = (reader.get_batch(place).num_rows for place in range(reader.num_record_batches))
+        return schema, list(itertools.starmap(_Batch, enumerate(counts)))
 
 
-def _stream_messages(handle: IO[bytes]) -> Iterator[_Message]:
-    start, end = 0, handle.seek(0, 2)
-    while start < end:
-        message, body = _read_message(handle, start)
-        if message is None:
-            return
-        yield message, body
-        start = body + message.number(3, "q")
-        if start < body:
-            raise struct.error("a body has a negative length")
+def _batches_of_stream(file: Any) -> tuple[Any, list[_Batch]]:
+    """Return the schema of a stream, and its record batches."""
+    before: list[_Bytes] = []
+    batches: list[_Batch] = []
+    start, schema, no_columns = 0, None, pa.schema([])
+    for message in pa.ipc.MessageReader.open_stream(file):
+        bounds = start, file.tell()
+        if message.type == "record batch":
+            # Without columns, nothing is decompressed.
+            num_rows = pa.ipc.read_record_batch(message, no_columns).num_rows
+            batches.append(_Batch(len(batches), num_rows, (*before, bounds)))
+        else:
+            schema = schema or pa.ipc.read_schema(message)
+            before.append(bounds)
+        start = bounds[1]
+    if schema is None:
+        raise ValueError("has no columns")
+    return schema, batches
 
 
-def _read_message(handle: IO[bytes], start: int) -> _Message:
-    handle.seek(start)
-    (size,) = struct.unpack("<i", handle.read(4))
-    if size == -1:  # a continuation mark, which versions before 0.15 do not write
-        (size,) = struct.unpack("<i", handle.read(4))
-    message = _FlatTable.root(handle.read(max(0, size))) if size else None
-    return message, handle.tell()
-
-
-def _body_bytes(handle: IO[bytes], message: _FlatTable | None, body: int) -> int:
-    """Return the decompressed size of the buffers in the body of a message."""
-    batch = message and message.table(2)
-    message_type = message.number(1, "B") if message else 0
-    if message_type == _DICTIONARY and batch:
-        batch = batch.table(1)
-    if message_type not in (_DICTIONARY, _RECORD_BATCH) or not batch:
+def _width(arrow_type: Any) -> int:
+    """Return the bits of a value; 0 for types without a fixed width, such as strings."""
+    try:
+        return int(arrow_type.bit_width)
+    except ValueError:
         return 0
-    is_compressed, total = batch.table(3) is not None, 0
-    for offset, size in batch.structs(2, "<qq"):
-        decompressed = size
-        if is_compressed and size:
-            handle.seek(body + offset)
-            (decompressed,) = struct.unpack("<q", handle.read(8))
-        if decompressed < -1:
-            raise struct.error("a buffer has a negative length")
-        total += size if decompressed == -1 else decompressed  # -1: this one is not compressed
-    return total
+
+
+def _options(included: list[int]) -> Any:
+    # The threads of mstflow read several record batches.
+    return pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
+
+
+def _read_batch(path: Place, batch: _Batch, names: list[str]) -> Any:
+    """Read the columns with these names, if the record batch has them, as a `pyarrow.Table`.
+
+    The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
+    """
+    with contextlib.ExitStack() as opened:
+        if batch.messages:
+            source, open_ = pa.py_buffer(_read_messages(path, batch.messages)), pa.ipc.open_stream
+        else:
+            handle = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
+            source, open_ = opened.enter_context(handle), pa.ipc.open_file
+        with open_(source) as reader:
+            included = [place for place, name in enumerate(reader.schema.names) if name in names]
+        with open_(source, options=_options(included)) as reader:
+            rows = reader.read_next_batch() if batch.messages else reader.get_batch(batch.number)
+        table = pa.table(rows)
+        table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
+        return table
+
+
+def _read_messages(path: Place, messages: Sequence[_Bytes]) -> NDArray[np.uint8]:
+    """Read messages into memory of the pool, one after the other."""
+    data, end = empty(sum(stop - start for start, stop in messages), np.uint8), 0
+    with path.open("rb") as file:
+        for start, stop in messages:
+            file.seek(start)
+            rest = data[end : end + stop - start].data
+            while rest and (done := file.readinto(rest)):
+                rest = rest[done:]
+            if rest:
+                raise ValueError("ends before its last message")
+            end += stop - start
+    return data
 
 
 FORMAT = Format(
     "arrow",
     (".arrow", ".feather", ".ipc"),
     read_arrow,
-    size=decompressed_bytes,
+    arrow_source,
     begins=lambda line: line.startswith(_MAGIC),
     tables=arrow_tables,
     has_columns=True,

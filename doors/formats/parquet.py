@@ -18,13 +18,14 @@ from ...graphs.edge_table import EdgeTable
 from ...graphs.libraries import pa, parquet
 from ...graphs.segments import Range, Read, rows_of
 from ...graphs.source import EdgeSource
+from ...runtime.team import team, threads_sharing
 from ..column_names import Choose, ColumnNames, Weight, choose_columns
 from ..file_checks import FileState, file_fingerprint, max_expanded_size, unchanged
 from ..libraries.arrow_tables import (
     NUM_VERTICES,
-    arrow_dtype,
+    arrow_columns,
+    arrow_dtypes,
     arrow_errors,
-    arrow_values,
     keyed_schema,
     stated_num_vertices,
     with_keys,
@@ -41,14 +42,18 @@ def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) ->
     """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
     with _opened(path) as file:
         _, dtypes = _graph_columns(file, weight, keys)
-        columns = [np.empty(file.metadata.num_rows, dtype) for dtype in dtypes.values()]
-        start = 0
-        for group in row_groups(path, weight, keys=keys):  # concatenation would double the memory
-            stop = start + len(group[0])
-            for column, values in zip(columns, group, strict=False):
-                column[start:stop] = values
-            start = stop
-        return EdgeList(*columns, num_vertices=stated_num_vertices(file.metadata.metadata))
+        starts, num_vertices = _starts(file), stated_num_vertices(file.metadata.metadata)
+    # Concatenation would double the memory.
+    columns = [np.empty(starts[-1], dtype) for dtype in dtypes.values()]
+
+    def read(group: int) -> None:
+        (found,) = row_groups(path, weight, [group], keys)
+        for column, values in zip(columns, found, strict=False):
+            column[starts[group] : starts[group + 1]] = values
+
+    team(threads_sharing()).call(read, [(group,) for group in range(len(starts) - 1)])
+    with arrow_errors(path):
+        return EdgeList(*columns, num_vertices=num_vertices)
 
 
 def row_groups(
@@ -60,18 +65,15 @@ def row_groups(
         starts = _starts(file)
         chosen = range(file.num_row_groups) if groups is None else groups
         for group, (names, table) in zip(chosen, _read(file, choose, chosen, keys), strict=True):
-            u, v, *rest = (
-                arrow_values(name, table[name], starts[group], is_weight=name == names.weight)
-                for name in names.present
-            )
-            yield u, v, rest[0] if rest else None
+            yield arrow_columns(names, table, starts[group])
 
 
 def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
     """Yield the chosen columns, and a table of them, for at most `_TABLE_ROWS` rows at a time."""
     with _opened(path) as file:
         names, stored = _chosen(file, choose, keys)
-        for batch in file.iter_batches(_TABLE_ROWS, columns=stored):
+        use_threads = threads_sharing() > 1
+        for batch in file.iter_batches(_TABLE_ROWS, columns=stored, use_threads=use_threads):
             yield names, with_keys(pa.table(batch), keys)
 
 
@@ -81,7 +83,9 @@ def _read(
     """Yield for each row group the chosen columns, and a table of them."""
     names, stored = _chosen(file, choose, keys)
     for group in groups:
-        yield names, with_keys(file.read_row_group(group, columns=stored), keys)
+        # The threads of mstflow read several row groups.
+        table = file.read_row_group(group, columns=stored, use_threads=False)
+        yield names, with_keys(table, keys)
 
 
 def _chosen(file: Any, choose: Choose, keys: Keys) -> tuple[ColumnNames, list[str]]:
@@ -110,11 +114,7 @@ def _graph_columns(
     """Return the columns of the graph in a file, and their dtypes by name."""
     schema = keyed_schema(file.schema_arrow, keys)
     names = choose_columns(schema.names, weight)
-    dtypes = {
-        name: arrow_dtype(name, schema.field(name).type, is_weight=name == names.weight)
-        for name in names.present
-    }
-    return names, dtypes
+    return names, arrow_dtypes(names, schema)
 
 
 @dataclass(frozen=True)

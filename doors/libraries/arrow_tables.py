@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileFormatError, GraphError, file_errors
-from ...graphs.edge_list import EdgeList
+from ...graphs.edge_list import Columns, EdgeList
 from ...graphs.libraries import compute, kinds, pa
-from ..column_names import Weight, choose_columns
+from ..column_names import ColumnNames, Weight, choose_columns
 from ..places.folders import Keys
 from ..places.url import Place
 
@@ -182,12 +182,26 @@ def plain_values(values: Any) -> NDArray[Any]:
     return np.asarray(values) if is_boolean else np.from_dlpack(values)
 
 
+def arrow_dtypes(names: ColumnNames, schema: Any) -> dict[str, np.dtype[Any]]:
+    """Return the dtypes of the columns of a graph, by name."""
+    return {
+        name: arrow_dtype(name, schema.field(name).type, is_weight=name == names.weight)
+        for name in names.present
+    }
+
+
+def arrow_columns(names: ColumnNames, table: Any, first_edge: int = 0) -> Columns:
+    """Return u, v and weight (or None) of a `pyarrow.Table`, or of rows from `first_edge` on."""
+    u, v, *weight = (
+        arrow_values(name, table[name], first_edge, is_weight=name == names.weight)
+        for name in names.present
+    )
+    return u, v, weight[0] if weight else None
+
+
 def arrow_graph(table: Any, weight: Weight) -> EdgeList:
     """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns."""
-    names = choose_columns(table.column_names, weight)
-    columns = (
-        arrow_values(name, table[name], is_weight=name == names.weight) for name in names.present
-    )
+    columns = arrow_columns(choose_columns(table.column_names, weight), table)
     return EdgeList(*columns, num_vertices=stated_num_vertices(table.schema.metadata))
 
 
