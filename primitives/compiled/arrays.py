@@ -438,8 +438,9 @@ class NumbaArrays(BaseArrays):
         """
         outs = [empty(length, dtype) for dtype in dtypes]
         counts = self._team.share(kernel, length, *arguments, *map(raw, outs))
-        starts = [start for start, _ in self._team.shares(length)]
-        self._team.run(_close_gaps, len(outs), Each(outs), starts, counts)
+        if len(counts) > 1:
+            starts = [start for start, _ in self._team.shares(length)]
+            self._team.run(_close_gaps, len(outs), Each(outs), starts, counts)
         return tuple(out[: sum(counts)] for out in outs)
 
     def _has_rare_label(self, label: Array, ends: Array) -> Array:
