@@ -311,13 +311,18 @@ class EdgeSource:
         u, v = (as_index(ids, self.num_vertices or 0) for ids in (u, v))
         return _read_only(u), _read_only(v), _read_only(weight)
 
+    @property
+    def can_sample(self) -> bool:
+        """Whether weights can be sampled without a scan."""
+        return all(segment.is_direct for segment in self.segments)
+
     def sample_weights(self, shares: int = 1) -> NDArray[Any]:
         """Return the weights of edges at evenly spaced offsets: a sample, divided by `shares`.
 
         The sample is empty if `shares` is 0, or if computing it needs a scan.
         """
         count = self.num_edges
-        if not count or not shares or not all(segment.is_direct for segment in self.segments):
+        if not count or not shares or not self.can_sample:
             return np.empty(0, self.weight_dtype or np.int64)
         num_offsets, samples, first = max(1, _SAMPLES // shares), [], 0
         offsets = sorted({count * number // num_offsets for number in range(num_offsets)})

@@ -80,9 +80,11 @@ def cost_of_scans(scans: ScanMemory, capacity: int, num_light: int, rates: Rates
 
 
 def choose_num_light(graph: GraphFacts, capacity: int, partitions: int) -> int:
-    """Return the number of light edges of the first scan; 0 if it needs no limit."""
+    """Return the number of light edges of the first scan; 0 if it starts without a limit."""
     can_fold = graph.num_vertices <= capacity // FORESTS_PER_FOLD
-    if can_fold and graph.num_edges <= _DENSE * graph.num_vertices:
+    can_hold = graph.num_edges <= capacity * partitions
+    is_dense = graph.num_edges > _DENSE * graph.num_vertices
+    if not graph.can_sample or (not is_dense and (can_fold or can_hold)):
         return 0
     return int(min(_LIGHT_PER_VERTEX * graph.num_vertices, _LIGHT_SHARE * capacity * partitions))
 
@@ -90,14 +92,16 @@ def choose_num_light(graph: GraphFacts, capacity: int, partitions: int) -> int:
 def edges_kept(graph: GraphFacts, capacity: int, parts: int, num_light: int) -> list[float]:
     """Return the number of edges that each scan keeps, in tasks of up to `capacity`.
 
-    c random edges per vertex reduce n fragments to about n exp(-1.5 c).
+    The number of scans is exact if each task can hold its partition. Otherwise it is that of a
+    random graph, in which c edges per vertex reduce n fragments to about n exp(-1.5 c).
     """
     vertices, edges, total_capacity = graph.num_vertices, graph.num_edges, capacity * parts
-    if edges <= total_capacity and not num_light:
+    can_hold = edges <= total_capacity
+    if can_hold and not num_light:
         return [edges]
     kept = [num_light or _SHARE_AFTER_DROP * total_capacity]
     fragments = vertices * math.exp(-1.5 * kept[0] / max(1, vertices))
-    while fragments > capacity / FORESTS_OF_LAST_SCAN:
+    while fragments > capacity / FORESTS_OF_LAST_SCAN and not can_hold:
         kept.append(_SHARE_AFTER_DROP * total_capacity)
         fragments *= math.exp(-1.5 * kept[-1] / fragments)
     return [*kept, _SHARE_OF_LAST_SCAN * edges]

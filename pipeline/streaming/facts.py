@@ -40,6 +40,8 @@ class GraphFacts:
     num_chunks: int = 0
     #: Whether every read computes these chunks again.
     is_computed_again: bool = False
+    #: Whether weights can be sampled without a scan.
+    can_sample: bool = True
 
     @classmethod
     def of(
@@ -58,6 +60,7 @@ class GraphFacts:
             source.edges_after_tiles,
             num_chunks,
             is_computed_again,
+            source.can_sample,
         )
 
     @property

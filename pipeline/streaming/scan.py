@@ -61,13 +61,15 @@ class Scanner:
         """
         return _Scan(self, source, num_fragments, labels, limit, record, step).run()
 
-    def takes_all(self, num_fragments: int) -> bool:
+    def takes_all(self, num_fragments: int, num_partitions: int) -> bool:
         """Return whether a scan starts without a limit, because it may be the last one.
 
+        It is the last one if the buffers can hold all edges.
         The number of fragments includes isolated vertices, which are not known. They are often half
         of all fragments, so a scan whose forest does not fit drops its heavier edges.
         """
-        return num_fragments <= self.capacity
+        can_hold = (self.num_edges or 0) <= self.capacity * num_partitions
+        return can_hold or num_fragments <= self.capacity
 
     def folds(self, num_fragments: int) -> bool:
         """Return whether the forest of a full buffer replaces its edges."""

@@ -139,13 +139,18 @@ def join_fragments(
 
 @stage(writes="limit")
 def raise_limit(
-    ops: ArrayModule, sample: Weights, scanner: Scanner, cut: Cut | None, num_fragments: Count
+    ops: ArrayModule,
+    sample: Weights,
+    scanner: Scanner,
+    cut: Cut | None,
+    num_fragments: Count,
+    num_partitions: Count,
 ) -> Limit | None:
     """Choose a higher limit for the next scan; None if few fragments remain.
 
     A scan skips the edges above the limit without a look-up of the fragments of their ends.
     """
-    if cut is None or scanner.takes_all(num_fragments):
+    if cut is None or scanner.takes_all(num_fragments, num_partitions):
         return None
     keys = scanner.keys(sample)
     return _key_of_rank(ops, keys, _RANK_FACTOR * (1 + ops.count(keys <= cut.key)))

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_strategies import edge_lists
-from mstflow import EdgeList, algorithm, backends
+from mstflow import EdgeList, algorithm, backends, minimum_spanning_forest
 from mstflow.errors import MemoryBoundError
+from mstflow.graphs.generate import families
 from mstflow.graphs.segments import Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.strategies import STRATEGIES, from_columns
@@ -65,6 +66,35 @@ def test_a_plan_states_the_number_of_scans(capacity, scans):
     assert len(scanned(report)) == scans
     sizes = GraphFacts(2000, 60_000)
     assert len(edges_kept(sizes, capacity, 1, choose_num_light(sizes, capacity, 1))) == scans
+
+
+FAMILIES = {
+    "random": families.random(1000, 16_000),
+    "rmat": families.rmat(10),
+    "grid": families.grid(30, 30),
+    "star": families.star(1000),
+    "parallel": families.random(9, 16_000),
+}
+
+
+@pytest.mark.parametrize("partitions", [1, 16])
+@pytest.mark.parametrize("isolated", [0, 9000])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("form", ["arrays", "chunks"])
+def test_a_plan_states_the_number_of_scans_of_each_family(family, isolated, partitions, form):
+    size = FAMILIES[family].num_vertices + isolated
+    columns = FAMILIES[family].edges(0, FAMILIES[family].num_edges)
+    graph = EdgeList(*columns, num_vertices=size)
+    chunks = list(zip(*(np.array_split(column, 3) for column in columns), strict=True))
+    forest = minimum_spanning_forest(
+        graph if form == "arrays" else chunks,  # the weights of chunks cannot be sampled
+        num_vertices=size,
+        strategy="two-scan",
+        partitions=partitions,
+    )
+    rounds = {call.round for call in scanned(forest.report)}
+    assert len(rounds) == forest.report.plan.estimate.scans
+    assert np.array_equal(forest.edge_ids, kruskal(graph))
 
 
 def test_isolated_vertices_need_no_further_scan():
