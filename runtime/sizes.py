@@ -43,7 +43,7 @@ class Sizes:
     #: Edges that a thread reads at once. They fit in the cache while they are filtered or dealt.
     block_edges: int = 2**19
     #: The smallest share of a thread: waking a thread takes as long as processing this share.
-    smallest_share: int = 2**16
+    smallest_share: int = 2**17
     #: Bytes from which arrays come from the pool. NumPy's allocator also reuses smaller arrays.
     smallest_block: int = 2**20
     #: Elements from which threads fill, copy and compare arrays in memory of the pool.
