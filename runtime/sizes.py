@@ -22,7 +22,7 @@ class Sizes:
     """Numbers of elements, unless stated otherwise.
 
     `python -m benchmarks record start` measures the choices of "auto", `device` those of a GPU, and
-    `primitives` and `threads` the others.
+    `work` and `primitives` the others.
     """
 
     #: Edges of a graph, from which "auto" uses kernels that this process has used before.
