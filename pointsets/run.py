@@ -15,12 +15,11 @@ from ..pipeline.planning.plan import Plan
 from ..pipeline.planning.request import Alternatives
 from ..pipeline.report.report import Report
 from ..pipeline.schedulers.scheduler import Scheduler
-from ..primitives import Backend, resolve_backend
+from ..primitives import Backend
 from ..runtime.device import host_array
 from ..runtime.memory import keeping_blocks
-from ..runtime.sizes import sizes
 from ..stages import fragments
-from .catalogue.boruvka_blocks import choose_for_points
+from .choice import choose
 from .graph import PointSegment, with_core
 from .primitives.searches import Points
 
@@ -36,14 +35,12 @@ def run(
     Return None if the chosen pipeline reads all pairs as edges.
     """
     segment: Any = graph.only_segment
-    pipeline = alternatives.pipeline
-    if alternatives.is_default:
-        pipeline = choose_for_points(segment)
-    elif "points" not in pipeline.fields_read:
+    chosen: Any = None if alternatives.is_default else alternatives.pipeline
+    if chosen is not None and "points" not in chosen.fields_read:
         return None
+    pipeline, name = choose(segment, chosen, options.backend)
     _check(pipeline.name, graph, segment, options)
     count, axes = segment.rows.shape
-    name = resolve_backend(options.backend, sizes().edges_per_point * count)
     ids = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)
     shared = {
         "points": Points(segment.rows.ravel(), ids, count, axes, segment.metric, segment.dtype),

@@ -69,8 +69,10 @@ class Sizes:
     tile: int = 2**10
     #: Bytes up to which the labels at a threshold stay in memory while a table is written.
     labels_in_memory: int = 2**23
-    #: The number of edges per point that take as long to solve as the tree of the points.
-    edges_per_point: int = 800
+    #: Seconds of runs on points without kernels, from which "auto" loads the kernels from the cache
+    #: (which takes as long), and compiles them (seven seconds, once).
+    points_loaded_from: float = 0.6
+    points_compiled_from: float = 1.0
     #: Points of a range, which a thread processes before it takes the next one. The points of a
     #: subtree of this size fit in the cache while it is built.
     points_of_range: int = 2**14
