@@ -1,7 +1,8 @@
 """The condensed tree of HDBSCAN: the hierarchy without clusters that are too small.
 
 From the root down, edges of equal weight are removed together (Algorithm 1, step 4.2 of the first
-source). So the tree does not depend on the order of tied edges. If at least two components of
+source). So the tree does not depend on the order of tied edges. Weights of
+float64 that differ by rounding alone count as equal: `TOLERANCE`. If at least two components of
 `min_cluster_size` or more vertices remain, the cluster splits into these components. Otherwise it
 only loses vertices. The density of an edge is 1 / distance.
 
@@ -20,6 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...primitives.vocabulary import ArrayModule
+
+#: The relative difference of float64 weights that are one distance, computed from rounded
+#: coordinates. It is far less than the difference of unrelated weights, of which there are millions
+#: in a hierarchy. Weights of float32 have no such gap, so they must be equal.
+TOLERANCE = 4e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +112,11 @@ def condense(
         density = 1 / np.abs(weight.astype(np.float64))  # -0.0 is a distance of 0, too
 
     # Edges of equal weight are removed together: merge each edge with a parent of the same weight.
-    is_tied = ~is_root & (ops.gather(weight, above) == weight)
+    heavier = ops.gather(weight, above)
+    is_tied = ~is_root & (heavier == weight)
+    if weight.dtype == np.float64:
+        with np.errstate(invalid="ignore"):  # infinity is no distance from infinity
+            is_tied |= ~is_root & (heavier - weight <= TOLERANCE * heavier)
     if is_tied.any():
         above = ops.gather(ops.pointer_jump(np.where(is_tied, above, edge)), above)
 

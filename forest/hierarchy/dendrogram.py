@@ -301,13 +301,14 @@ class Dendrogram:
         OptionError
             If the forest is a maximum spanning forest, or an option is out of range.
         """
-        return select(
+        clusters, _ = select(
             self.condense(min_cluster_size=min_cluster_size),
             method,
             epsilon,
             max_cluster_size,
             allow_single_cluster,
         )
+        return clusters
 
     def _num_kept(self, k: Any, distance: Any, similarity: Any) -> tuple[list[int], bool]:
         """Return the number of edges to keep at each threshold, and whether there is only one."""

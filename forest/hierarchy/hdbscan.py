@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ...pipeline.options import check_count
-from .condense import CondensedTree
+from .condense import TOLERANCE, CondensedTree
 
 
 class Clusters(NamedTuple):
@@ -42,8 +42,11 @@ def select(
     epsilon: float,
     max_cluster_size: int | None,
     allow_single_cluster: bool,
-) -> Clusters:
-    """Return the flat clusters of a condensed tree; `Dendrogram.hdbscan` documents the options."""
+) -> tuple[Clusters, list[int]]:
+    """Return the flat clusters of a condensed tree; `Dendrogram.hdbscan` documents the options.
+
+    Return also, for each cluster of the tree, the selected one that contains it; -1 for none.
+    """
     check_count("max_cluster_size", max_cluster_size, 1)
     if method not in ("eom", "leaf"):
         message = f"method must be 'eom' or 'leaf', not {method!r}"
@@ -58,7 +61,8 @@ def select(
         selected = _most_stable(tree, max_cluster_size or math.inf, allow_single_cluster)
     if epsilon and selected != {0}:
         selected = {_merge_up(tree, cluster, epsilon, allow_single_cluster) for cluster in selected}
-    return _label_vertices(tree, _outermost(parent, selected), epsilon)
+    outermost = _outermost(parent, selected)
+    return _label_vertices(tree, outermost, epsilon), outermost
 
 
 def _most_stable(tree: CondensedTree, max_size: float, allow_root: bool) -> set[int]:
@@ -84,14 +88,12 @@ def _outermost(parent: list[int], selected: set[int]) -> list[int]:
 
 
 def _merge_up(tree: CondensedTree, cluster: int, epsilon: float, allow_root: bool) -> int:
-    """Return the cluster, or its nearest ancestor that was born at a distance above `epsilon`."""
+    """Return the cluster, or its nearest ancestor that was born at a distance of `epsilon` or more.
 
-    def distance(cluster: int) -> float:
-        return 1 / tree.birth[cluster] if tree.birth[cluster] else math.inf
-
-    if distance(cluster) >= epsilon:
-        return cluster
-    while distance(cluster) <= epsilon:
+    An ancestor below the root is returned if there is none and `allow_root` is false.
+    """
+    limit = (1 / epsilon) * (1 + TOLERANCE)
+    while tree.birth[cluster] > limit:
         above = int(tree.parent[cluster])
         if above == 0:
             return 0 if allow_root else cluster
@@ -103,7 +105,8 @@ def _label_vertices(tree: CondensedTree, label: list[int], epsilon: float) -> Cl
     """Return the flat clusters, given the label of each cluster of the tree; -1 is noise."""
     home = np.array(label)[tree.home]
     if label[0] == 0:  # the root is selected: exclude the vertices that leave it early
-        home[tree.density < (1 / epsilon if epsilon else tree.death[0])] = -1
+        limit = (1 / epsilon) * (1 - TOLERANCE) if epsilon else tree.death[0]
+        home[tree.density < limit] = -1
     is_member = home >= 0
     death = np.where(is_member, tree.death[home], 0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -135,6 +135,11 @@ def all_pairs(estimator: Any, samples: Any, min_samples: int = 1) -> EdgeSource:
     return points(numbers, metric=row_distances, min_samples=min_samples)
 
 
+def solve_options(estimator: Any) -> dict[str, Any]:
+    """Return the options of an estimator for `minimum_spanning_forest`."""
+    return {name: getattr(estimator, name) for name in ("backend", "threads", "progress")}
+
+
 def samples_forest(
     estimator: Any, samples: Any, min_samples: int = 1, alpha: float = 1.0
 ) -> Forest:
@@ -145,14 +150,14 @@ def samples_forest(
     is the distance to the `min_samples`-th nearest sample. Both numbers count the sample itself.
     `alpha` divides the distances, but not the core distances.
     """
-    algorithm = resolve_algorithm(estimator, samples)
+    algorithm, options = resolve_algorithm(estimator, samples), solve_options(estimator)
     if estimator.n_neighbors is None:
         graph = all_pairs(estimator, samples, min_samples)
         if alpha == 1.0:
-            return minimum_spanning_forest(graph, progress=False)
-        tree = minimum_spanning_forest(graph, algorithm=divide_distances(alpha), progress=False)
+            return minimum_spanning_forest(graph, **options)
+        tree = minimum_spanning_forest(graph, algorithm=divide_distances(alpha), **options)
         edges = (tree.u, tree.v, tree.weight / alpha)
-        return minimum_spanning_forest(edges, num_vertices=tree.num_vertices, progress=False)
+        return minimum_spanning_forest(edges, num_vertices=tree.num_vertices, **options)
     n = samples.shape[0]
     count = min(max(estimator.n_neighbors, min_samples), n)
     metric, metric_params = checked_metric(estimator, samples)
@@ -173,7 +178,7 @@ def samples_forest(
         weight = np.maximum(weight, np.maximum(core[u], core[v]))
     is_edge = u != v
     edges = (u[is_edge], v[is_edge], weight[is_edge])
-    return minimum_spanning_forest(edges, num_vertices=n, progress=False)
+    return minimum_spanning_forest(edges, num_vertices=n, **options)
 
 
 def warn_of_components(forest: Forest, n_neighbors: int | None) -> None:

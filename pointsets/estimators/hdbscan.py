@@ -12,17 +12,21 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import validate_data
 
 from ...forest.forest import Forest
+from ...forest.hierarchy.hdbscan import select
 from ...forest.reachability import mutual_reachability
 from ...graphs.edge_list import EdgeList
 from ...pipeline.options import check_count
+from ...progress import Listener
 from ...solve import minimum_spanning_forest
 from .forests import (
     checked_metric,
     given_distances,
     resolve_algorithm,
     samples_forest,
+    solve_options,
     warn_of_components,
 )
+from .trees import condensed_rows, exemplars, linkage_rows, persistence, tree_rows
 
 #: Labels of samples with an infinite or a missing value, as in scikit-learn.
 _INFINITE, _MISSING = -2, -3
@@ -69,6 +73,8 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         Use only the edges from each sample to this number of nearest samples, itself included. A
         warning states the number of components if these edges do not connect all samples. By
         default all pairs are used (`mstflow.points`), and the result is exact.
+    backend, threads, progress
+        As for `mstflow.minimum_spanning_forest`, which computes the tree.
 
     Attributes
     ----------
@@ -77,6 +83,15 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         infinite value, -3 are samples with a missing value.
     probabilities_ : float64 array of length n
         How strongly each sample belongs to its cluster. Missing values give NaN.
+    outlier_scores_ : float64 array of length n
+        From 0 to 1, higher for outliers (GLOSH). Missing values give NaN.
+    cluster_persistence_ : float64 array of length clusters
+        The stability of each cluster, divided by its size and the largest density; 1 if that is
+        infinite.
+    exemplars_ : list of arrays
+        The rows of `X` that leave the leaves of each cluster last. Not for distances.
+    condensed_tree_, single_linkage_tree_, minimum_spanning_tree_
+        Tables with the columns of the package hdbscan; `to_numpy` and `to_pandas` return them.
     children_ : int64 array of shape (n - 1, 2)
         The two clusters that each step of the hierarchy joins. Numbers from n on are clusters of
         earlier steps.
@@ -104,6 +119,10 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         store_centers: str | None = None,
         copy: bool = True,
         n_neighbors: int | None = None,
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: bool | Listener = False,
     ) -> None:
         self.min_cluster_size = min_cluster_size
         self.min_samples = min_samples
@@ -120,6 +139,9 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         self.store_centers = store_centers
         self.copy = copy
         self.n_neighbors = n_neighbors
+        self.backend = backend
+        self.threads = threads
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> HDBSCAN:  # noqa: N803
         """Compute the hierarchy and the clusters.
@@ -145,25 +167,37 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
             row_sum = np.zeros(forest.num_vertices)
         else:
             samples = validate_data(
-                self, X, accept_sparse="csr", ensure_all_finite=False, dtype=np.float64
+                self,
+                X,
+                accept_sparse="csr",
+                ensure_all_finite=False,
+                dtype=[np.float64, np.float32],
             )
-            row_sum = np.asarray(samples.sum(axis=1)).ravel()
+            row_sum = np.asarray(samples.sum(axis=1, dtype=np.float64)).ravel()
             forest = self._forest_of_samples(samples, np.isfinite(row_sum))
         self._dendrogram = forest.dendrogram()
-        clusters = self._dendrogram.hdbscan(
-            min_cluster_size=self.min_cluster_size,
-            method=self.cluster_selection_method,  # type: ignore[arg-type]
-            epsilon=self.cluster_selection_epsilon,
-            max_cluster_size=self.max_cluster_size,
-            allow_single_cluster=self.allow_single_cluster,
+        tree = self._dendrogram.condense(min_cluster_size=self.min_cluster_size)
+        clusters, selected = select(
+            tree,
+            self.cluster_selection_method,  # type: ignore[arg-type]
+            self.cluster_selection_epsilon,
+            self.max_cluster_size,
+            self.allow_single_cluster,
         )
         linkage = self._dendrogram.linkage(disconnected="infinity")
         self.children_ = linkage[:, :2].astype(np.int64)
         self.distances_ = linkage[:, 2]
-        self.labels_, self.probabilities_ = clusters.labels, clusters.probabilities
+        self.labels_, self.probabilities_, self.outlier_scores_ = clusters
+        self.cluster_persistence_ = persistence(tree, self.labels_, selected)
+        self.condensed_tree_ = condensed_rows(tree)
+        self.single_linkage_tree_ = linkage_rows(linkage)
+        self.minimum_spanning_tree_ = tree_rows(forest)
+        if self.metric != "precomputed":
+            self.exemplars_ = [samples[rows] for rows in exemplars(tree, self.labels_, selected)]
         self.labels_[np.isinf(row_sum)] = _INFINITE
         self.labels_[np.isnan(row_sum)] = _MISSING
-        self.probabilities_[np.isnan(row_sum)] = np.nan
+        for values in (self.probabilities_, self.outlier_scores_):
+            values[np.isnan(row_sum)] = np.nan
         if self.store_centers is not None:
             self._find_centers(samples)
         return self
@@ -230,7 +264,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         if len(finite) == len(is_finite):
             return forest
         edges = (finite[forest.u], finite[forest.v], forest.weight)
-        return minimum_spanning_forest(edges, num_vertices=len(is_finite), progress=False)
+        return minimum_spanning_forest(edges, num_vertices=len(is_finite), **solve_options(self))
 
     def _forest_of_distances(self, distances: Any) -> Forest:
         """Return the forest of the mutual reachability distances."""
@@ -249,7 +283,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
             raise ValueError(message)
         scaled = (edges.u, edges.v, edges.weight / self.alpha)
         reachability = mutual_reachability(scaled, min_samples=min_samples, num_vertices=n)
-        forest = minimum_spanning_forest(reachability, progress=False)
+        forest = minimum_spanning_forest(reachability, **solve_options(self))
         if issparse(distances) and forest.num_components > 1:
             message = (
                 f"The graph has {forest.num_components} components. HDBSCAN cannot be performed on "

@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ...forest.forest import Forest
 from ...pipeline.options import check_count
+from ...progress import Listener
 from ...solve import minimum_spanning_forest
 from .forests import (
     all_pairs,
     given_distances,
     resolve_algorithm,
     samples_forest,
+    solve_options,
     warn_of_components,
 )
 
@@ -48,7 +50,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         components are joined.
     distance_threshold : float, optional
         Clusters at a smaller distance are joined.
-    metric, metric_params, n_neighbors, algorithm, leaf_size, n_jobs
+    metric, metric_params, n_neighbors, algorithm, leaf_size, n_jobs, backend, threads, progress
         As for `HDBSCAN`.
 
     Attributes
@@ -74,6 +76,9 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         algorithm: str = "auto",
         leaf_size: int = 40,
         n_jobs: int | None = None,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: bool | Listener = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -84,6 +89,9 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         self.algorithm = algorithm
         self.leaf_size = leaf_size
         self.n_jobs = n_jobs
+        self.backend = backend
+        self.threads = threads
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> SingleLinkage:  # noqa: N803
         """Compute the hierarchy and the clusters.
@@ -135,7 +143,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
     def _forest(self, X: Any) -> Forest:  # noqa: N803
         """Return the forest of all pairs, of neighbors or of given distances."""
         if self.metric == "precomputed":
-            forest = minimum_spanning_forest(given_distances(self, X), progress=False)
+            forest = minimum_spanning_forest(given_distances(self, X), **solve_options(self))
         else:
             samples = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
             forest = samples_forest(self, samples)
@@ -170,7 +178,7 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
             resolve_algorithm(self, samples)
             graph = all_pairs(self, samples)
             u, v, weight = graph.take(ids)
-        forest = minimum_spanning_forest((u, v, weight), num_vertices=n, progress=False)
+        forest = minimum_spanning_forest((u, v, weight), num_vertices=n, **solve_options(self))
         self.n_connected_components_ = count = forest.num_components
         if count == 1:
             return forest
@@ -180,9 +188,9 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
         )
         warnings.warn(message, stacklevel=3)
         # The lightest pairs that join the components are in the tree of all pairs.
-        tree = minimum_spanning_forest(graph, num_vertices=n, progress=False)
+        tree = minimum_spanning_forest(graph, num_vertices=n, **solve_options(self))
         between = (forest.labels[tree.u], forest.labels[tree.v], tree.weight)
-        ids = minimum_spanning_forest(between, num_vertices=count, progress=False).edge_ids
+        ids = minimum_spanning_forest(between, num_vertices=count, **solve_options(self)).edge_ids
         return forest.add((tree.u[ids], tree.v[ids], tree.weight[ids]))
 
     def __sklearn_tags__(self) -> Any:

@@ -70,7 +70,7 @@ def draw(random, kind):
     if kind == "grid":
         return random.integers(0, 8, (count, 2)).astype(float)
     blobs = random.normal(scale=0.3, size=(count, 2)) + random.integers(0, 3, (count, 1))
-    return blobs.round(1) if kind == "rounded blobs" else blobs
+    return (10 * blobs).round() if kind == "rounded blobs" else blobs
 
 
 @pytest.mark.parametrize("kind", ["grid", "rounded blobs", "blobs"])

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import mstflow
 from mstflow.cluster import HDBSCAN, SingleLinkage
-from mstflow.errors import GraphError
+from mstflow.errors import GraphError, OptionError
 from processes import run_python
 
 X, _ = make_blobs(300, centers=4, n_features=3, cluster_std=1.5, random_state=3)
@@ -284,3 +284,51 @@ def test_import_without_scikit_learn():
     program = "import sys; sys.modules['sklearn'] = None; import mstflow; mstflow.cluster"
     done = run_python("-c", program)
     assert "needs the package scikit-learn; install mstflow[sklearn]" in done.stderr
+
+
+def test_the_attributes_of_hdbscan():
+    """Two triples of points, whose distances are 1 and 2."""
+    positions = np.array([[0.0], [1], [3], [100], [102], [103]])
+    found = HDBSCAN(min_cluster_size=3, min_samples=1).fit(positions)
+    assert found.labels_.tolist() == [0, 0, 0, 1, 1, 1]
+    assert found.condensed_tree_.to_pandas().to_dict("list") == {
+        "parent": [6, 6, 7, 7, 7, 8, 8, 8],
+        "child": [7, 8, 3, 4, 5, 0, 1, 2],
+        "lambda_val": [1 / 97, 1 / 97, *[0.5] * 6],
+        "child_size": [3, 3, *[1] * 6],
+    }
+    np.testing.assert_allclose(found.cluster_persistence_, [(0.5 - 1 / 97) / 0.5] * 2)
+    assert [each.ravel().tolist() for each in found.exemplars_] == [[0, 1, 3], [100, 102, 103]]
+    assert found.outlier_scores_.tolist() == [0.0] * 6
+    tree = found.minimum_spanning_tree_.to_numpy()
+    assert tree.tolist() == [[0, 1, 1], [4, 5, 1], [1, 2, 2], [3, 4, 2], [2, 3, 97]]
+    linkage = found.single_linkage_tree_.to_numpy()
+    np.testing.assert_array_equal(linkage[:, 2], found.distances_)
+
+
+def test_missing_values_have_no_outlier_score():
+    rows = np.append(X, [[np.nan, 0, 0]], axis=0)
+    scores = HDBSCAN().fit(rows).outlier_scores_
+    assert np.isnan(scores).tolist() == [False] * len(X) + [True]
+
+
+@pytest.mark.parametrize("estimator", [HDBSCAN, SingleLinkage])
+def test_options_of_the_solver(estimator):
+    steps = set()
+    options = {"threads": 1, "progress": lambda step, done, total: steps.add(step)}
+    expected = estimator().fit_predict(X)
+    for backend in mstflow.backends():
+        found = estimator(backend=backend, **options).fit_predict(X)
+        np.testing.assert_array_equal(found, expected)
+    assert steps
+    with pytest.raises(OptionError, match="backend 'nothing'"):
+        estimator(backend="nothing").fit(X)
+
+
+def test_single_precision_is_kept():
+    """Twice as many rows fit in memory; distances are rounded to float32, as those of points."""
+    single = X.astype(np.float32)
+    found = HDBSCAN(min_samples=3).fit(single)
+    forest = mstflow.minimum_spanning_forest(mstflow.points(single, min_samples=3))
+    assert forest.weight.dtype == np.float32
+    np.testing.assert_array_equal(found.distances_, np.sort(forest.weight).astype(np.float64))
