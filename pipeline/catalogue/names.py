@@ -1,7 +1,6 @@
 """The algorithms and strategies by name. An algorithm is a file in the folder `algorithms`."""
 
 import importlib
-import warnings
 
 from ...errors import OptionError
 from ...plugins import Plugin, registered, wing
@@ -35,21 +34,18 @@ def algorithm(name: str) -> Pipeline:
     OptionError
         If the name is unknown, or a plugin cannot be loaded.
     """
-    if name == "kruskal-few":
-        message = "algorithm 'kruskal-few' is now 'kruskal'"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        name = "kruskal"
     name = DEFAULT if name == "auto" else name
     if name in folder.NAMES:
         file = name.replace("-", "_")
         found: Pipeline = getattr(importlib.import_module(f"{folder.__name__}.{file}"), file)
         return found
-    if name in wing("pointsets").PIPELINES:
-        of_points: Pipeline = wing("pointsets").PIPELINES[name]
-        return of_points
-    if isinstance(name, str) and name in _plugins():
-        loaded: Pipeline = _plugins()[name].load(Pipeline)
-        return loaded
+    if isinstance(name, str):
+        of_points: dict[str, Pipeline] = wing("pointsets").PIPELINES
+        if name in of_points:
+            return of_points[name]
+        if name in _plugins():
+            loaded: Pipeline = _plugins()[name].load(Pipeline)
+            return loaded
     message = f"algorithm {name!r} is not known; choose from: auto, {', '.join(algorithms())}"
     raise OptionError(message)
 
