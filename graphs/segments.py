@@ -35,6 +35,10 @@ _LANES = 1021
 class Segment(ABC):
     """Consecutive edges of a source."""
 
+    #: Whether each read checks that the input has not changed since it was opened, and returns
+    #: columns in native byte order.
+    detects_changes = False
+
     @property
     @abstractmethod
     def num_edges(self) -> int | None:

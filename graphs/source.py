@@ -185,6 +185,14 @@ class EdgeSource:
         for *_, read in self.blocks():
             read()
 
+    def after_scan(self) -> EdgeSource:
+        """Return this source for further scans: ids and weights are not checked again.
+
+        This requires that all segments detect changes.
+        """
+        is_checked = self.is_checked or all(each.detects_changes for each in self.segments)
+        return replace(self, is_checked=is_checked)
+
     def slice(self, start: int, stop: int) -> EdgeSource:
         """Return the edges at positions `start` to `stop` - 1; `num_edges` must be known."""
         segments, first = [], 0

@@ -104,6 +104,7 @@ class RecordBatch(Range):
     #: The first row of the record batch.
     first_row: int
     keys: Keys = ()
+    detects_changes = True
 
     @property
     def edges_at_once(self) -> int:

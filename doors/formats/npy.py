@@ -174,6 +174,7 @@ class NpyColumns(Range):
     """Rows of columns u, v and optionally weight."""
 
     columns: tuple[_Column, ...]
+    detects_changes = True
 
     @property
     def is_weighted(self) -> bool:
@@ -197,7 +198,8 @@ class NpyColumns(Range):
         return f"{'-'.join(files)}[{self.start}:{self.stop}]"
 
     def _read(self, start: int, stop: int) -> Columns:
-        u, v, *weight = (column.rows(start, stop) for column in self.columns)
+        read = (column.rows(start, stop) for column in self.columns)
+        u, v, *weight = (rows.astype(rows.dtype.newbyteorder("="), copy=False) for rows in read)
         return u, v, weight[0] if weight else None
 
 

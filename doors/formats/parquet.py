@@ -129,6 +129,7 @@ class RowGroup(Range):
     first_row: int
     num_rows: int
     keys: Keys = ()
+    detects_changes = True
 
     @property
     def edges_at_once(self) -> int:

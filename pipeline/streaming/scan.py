@@ -65,18 +65,25 @@ class Scanner:
         """Return whether a scan starts without a limit, because it may be the last one.
 
         It is the last one if the buffers can hold all edges.
-        The number of fragments includes isolated vertices, which are not known. They are often half
-        of all fragments, so a scan whose forest does not fit drops its heavier edges.
         """
         can_hold = (self.num_edges or 0) <= self.capacity * num_partitions
-        return can_hold or num_fragments <= self.capacity
+        return can_hold or self._may_fit(num_fragments)
 
     def folds(self, num_fragments: int) -> bool:
         """Return whether the forest of a full buffer replaces its edges."""
         if not self.can_rescan:
             return True
-        is_first = num_fragments == self.num_vertices
-        return num_fragments <= self.capacity // (FORESTS_PER_FOLD if is_first else 1)
+        if num_fragments < self.num_vertices:
+            return self._may_fit(num_fragments)
+        return num_fragments <= self.capacity // FORESTS_PER_FOLD
+
+    def _may_fit(self, num_fragments: int) -> bool:
+        """Return whether a forest of the fragments may fit in half of the buffer.
+
+        The number of fragments includes isolated vertices, which are not known. They are often most
+        of the fragments, so a scan whose forest does not fit drops its heavier edges.
+        """
+        return num_fragments <= 2 * self.capacity
 
     def keys(self, weight: Any) -> Any:
         """Return the keys of weights in the memory of the worker that runs this task."""
@@ -147,18 +154,21 @@ class _Scan:
 
     def _read(self) -> Iterator[Selected]:
         """Yield the selected edges of each block."""
-        source, buffer, total = self.source, self._buffer, self.source.num_edges
+        source = self.source if self.labels is None else self.source.after_scan()
+        buffer, total = self._buffer, source.num_edges
         rest = source.slice(self._num_read, total or 0) if self._num_read else source
         size = min(self.scanner.block_edges, self.scanner.capacity // 2)
         size = max(1, size if total is None else min(size, total))
         ops = self._solver.ops
         positions = ops.arange(size, ops.index_dtype(size))
+        # The first scan reads all edges, because it checks them for all scans.
+        may_stop = source.is_checked or self.labels is not None
         calls = (
             partial(self._select, block, positions, buffer.limit) for block in rest.blocks(size)
         )
         for selected in in_order(calls, self._solver.backend):
             yield selected
-            if buffer.limit is not None and buffer.limit < 0:
+            if may_stop and buffer.limit is not None and buffer.limit < 0:
                 self._num_read = total or self._num_read  # all later edges exceed the limit
                 return
 
@@ -171,17 +181,22 @@ class _Scan:
         u, v = (as_index(ids, num_vertices) for ids in (u, v))
         is_short = count <= len(positions)
         position = positions[:count] if is_short else ops.arange(count, positions.dtype)
-        key = ops.order_key(weight, descending=self._solver.maximum)
-        largest, dtype = ops.largest(key.dtype), ops.index_dtype(num_vertices)
-        limit = largest if limit is None else limit
-        if labels is None or limit < largest:
-            u, v, key, position = ops.compact_pairs(u, v, key, limit, dtype, position)
-        if labels is not None and self._filter is not None:
-            u, v, key, position = ops.relabel_pairs(labels, u, v, key, position)
-            u, v, key, position = self._filter.within_bounds(u, v, key, position)
+        if labels is None or limit is not None:
+            key, dtype = self._keys(weight), ops.index_dtype(num_vertices)
+            most = ops.largest(key.dtype) if limit is None else max(0, limit)
+            u, v, _, position = ops.compact_pairs(u, v, key, most, dtype, position)
+            weight = ops.gather(weight, position)
+        if labels is not None:
+            u, v, weight, position = ops.relabel_pairs(labels, u, v, weight, position)
+        key = self._keys(weight)  # without a limit, only those of selected edges are needed
+        if self._filter is not None:
+            u, v, key, weight, position = self._filter.within_bounds(u, v, key, weight, position)
         edge_id = np.add(position, first, dtype=np.int64)
-        columns = Columns(u, v, ops.gather(weight, position), edge_id)
-        return Selected(first, count, limit, key, columns)
+        limit = ops.largest(key.dtype) if limit is None else limit
+        return Selected(first, count, limit, key, Columns(u, v, weight, edge_id))
+
+    def _keys(self, weight: Any) -> Any:
+        return self._solver.thread_ops.order_key(weight, descending=self._solver.maximum)
 
     def _keep(self, selected: Selected) -> None:
         """Add the edges of a block to the buffer."""

@@ -253,6 +253,21 @@ def test_weights_of_two_dtypes_are_errors(dtype, again):
         mstflow.minimum_spanning_forest(again(mixed), num_vertices=N, strategy="fold")
 
 
+def test_only_the_first_scan_checks_files(folder, parquet):
+    for paths in ([folder], parquet):
+        assert open_files(paths).after_scan().is_checked
+    chunks = EdgeSource((Chunks([(np.zeros(3, int), np.ones(3, int))]),), 2)
+    assert not chunks.after_scan().is_checked
+
+
+def test_the_first_scan_checks_all_edges(tmp_path):
+    """Later scans do not, although the first one has soon found edges of the least weight."""
+    u, v, w = np.zeros(60_000, int), np.ones(60_000, int), np.zeros(60_000, np.uint8)
+    v[-1] = N  # not in the sample of the weights
+    with pytest.raises(FileFormatError, match=f"edge 59999: joins 0 and {N}"):
+        scan(open_files([save(tmp_path / "g", u, v, w)]), capacity=400, can_rescan=True)
+
+
 def test_weights_in_foreign_byte_order(tmp_path):
     folder = save(tmp_path / "swapped", U.astype(">i4"), V.astype(">i4"), W.astype(">f4"))
     for options in ({"memory": "1GB"}, {"partitions": 3}, {}):
