@@ -137,6 +137,8 @@ def minimum_spanning_forest(
             "use Pipeline.run"
         )
         raise OptionError(message)
+    if chosen.is_custom:
+        pipeline.check()
     if chosen.is_custom and "forest" not in pipeline.fields_written:
         message = f"no stage of pipeline {pipeline.name!r} writes 'forest'; check its steps"
         raise OptionError(message)

@@ -5,7 +5,6 @@ A check follows the steps in order, and updates the `FieldState` of every field.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -15,9 +14,22 @@ from typing import Any
 
 from ..errors import OptionError, PipelineError
 from ..stages import Stage
+from ..stages.declare import similar
 from ..stages.fields import ANYTHING, Field
 from .describe import as_svg, as_text
-from .steps import CHOSEN, Binding, Loop, Nested, Recurse, Step, needed_before, stages_of, written
+from .steps import (
+    CHOSEN,
+    Binding,
+    Loop,
+    Nested,
+    Recurse,
+    Step,
+    compounds_of,
+    names_read,
+    needed_before,
+    stages_of,
+    written,
+)
 
 _VERDICT = Field("", "verdict")
 
@@ -80,6 +92,21 @@ class Dataflow:
                 )
 
     def check(self) -> None:
+        """Check that the steps fit together, and that each stage has an effect.
+
+        A stage has an effect if the result, a report or another stage reads one of the fields that
+        it writes. `Pipeline.run` checks only `check_reads`, because it may return other fields.
+
+        Raises
+        ------
+        PipelineError
+            If the steps do not fit together, or a stage has no effect. Names the stage and the
+            field, and the most similar field that is read.
+        """
+        self.check_reads()
+        return self._has_effects
+
+    def check_reads(self) -> None:
         """Check that the steps fit together; every run calls this first.
 
         The body of a loop is checked twice, because a second pass reads fields of the first.
@@ -92,10 +119,33 @@ class Dataflow:
             After a stage that writes ``edges``, later stages must not read only ``columns``: they
             would ignore the change. Names the stage and the field.
         """
-        return self._checked
+        self._checked  # noqa: B018
 
     @cached_property
-    def _checked(self) -> None:
+    def _has_effects(self) -> None:
+        after = self._checked
+        verdicts = {name for step in compounds_of(self.steps) for name in step.verdict.writes}
+        read = {*self.fields_read, *self.result, *verdicts}
+        records = {
+            name
+            for stage in self.stages()
+            for name, field in stage.reads.items()
+            if field.kind in ("edges", "columns")
+        }
+        for stage in self.stages():
+            for name, field in stage.writes.items():
+                if field == ANYTHING and name in records:
+                    problem = f"writes {name!r} without a type; annotate what it returns"
+                    raise PipelineError(f"{stage.title}: {problem}, as in -> Edges")
+            split = [name for name in stage.writes if name in after and after[name].in_partitions]
+            counts = [name for name, field in stage.writes.items() if field.is_reported]
+            if read.isdisjoint(stage.writes) and (split or not counts):
+                name = next(iter(stage.writes))
+                hint = "; a report needs combine=" if split and counts else similar(name, read)
+                raise PipelineError(f"{stage.title}: writes {name!r}, which nothing reads{hint}")
+
+    @cached_property
+    def _checked(self) -> dict[str, FieldState]:
         known = {**dict.fromkeys(self.values, FieldState(ANYTHING)), **self.inputs}
         after = reduce(_fields_after, self.steps, known)
         for field in self.result:
@@ -107,6 +157,7 @@ class Dataflow:
             if "columns" in needed and "edges" not in needed:
                 problem = "writes 'edges', but later stages read only 'columns'"
                 raise PipelineError(f"{step.title}: {problem}")
+        return after
 
     @cached_property
     def moves_edges(self) -> bool:
@@ -117,9 +168,8 @@ class Dataflow:
 
     @cached_property
     def fields_read(self) -> frozenset[str]:
-        """The names of all fields that a stage or its combination reads."""
-        names = ((*stage.reads, *stage.combiner_reads) for stage in self.stages())
-        return frozenset(itertools.chain(*names))
+        """The names of all fields that a step reads."""
+        return frozenset(names_read(self.steps))
 
     @cached_property
     def fields_written(self) -> dict[str, Field]:
@@ -267,7 +317,8 @@ def _check_chosen(stage: Stage, known: dict[str, FieldState], *, in_partitions: 
 def _find(known: dict[str, FieldState], name: str, reader: str) -> FieldState:
     """Return the properties of a field; raise an error that names the reader if it is missing."""
     if name not in known:
-        raise PipelineError(f"{reader}: reads {name!r}, which no earlier stage writes")
+        problem = f"reads {name!r}, which no earlier stage writes"
+        raise PipelineError(f"{reader}: {problem}{similar(name, known)}")
     if known[name].lost:
         raise PipelineError(f"{reader}: reads {name!r}, which was {known[name].lost}")
     return known[name]

@@ -40,7 +40,7 @@ class Run(NamedTuple):
 
 def run(alternatives: Alternatives, graph: Any, options: Options) -> Run:
     """Run a pipeline on a graph."""
-    alternatives.pipeline.check()
+    alternatives.pipeline.check_reads()
     if options.backend != "auto":
         resolve_backend(options.backend, 0)  # check the name before the graph is read
     with (

@@ -53,7 +53,7 @@ def execute(
     combines at most `split_every` results. `checkpoint(name)` returns the record in which the
     task of this name saves its unfinished work.
     """
-    flow.check()
+    flow.check_reads()
     scheduler.begin_run()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
     run = _Run(flow, scheduler, backend, split_every, checkpoint, partitions, values)

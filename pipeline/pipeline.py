@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
 from ..stages import Stage
-from ..stages.declare import Renamed, current_name, nearest
+from ..stages.declare import Renamed, current_name, similar
 from ..stages.fields import COLUMNS, EDGES, Field
 from .catalogue.strategies import COMMON_FIELDS, RESERVED_NAMES
 from .dataflow import Dataflow, FieldState
@@ -54,7 +54,8 @@ class Pipeline(Dataflow):
     collects the ids of all rounds, and sorts them at the end. If no stage reads ``edges`` or
     ``weight_order``, weights are not converted to keys.
 
-    A pipeline is checked when it runs, so the steps need not fit together between two edits.
+    `check` checks a pipeline, and so does each run. Between two edits, the steps need not fit
+    together.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class Pipeline(Dataflow):
         that it reads come from the other one, and only its result goes there. `renamed` binds them
         to other names. Its ``forest`` is added to that of the other pipeline; any other result
         replaces the field of its name.
-    result : tuple of str
+    result : str or tuple of str
         The fields that a run returns.
     summary : str
         One line for listings.
@@ -86,11 +87,14 @@ class Pipeline(Dataflow):
         self,
         name: str,
         *steps: Any,
-        result: tuple[str, ...] = ("forest",),
+        result: str | tuple[str, ...] = ("forest",),
         summary: str = "",
         values: Mapping[str, Any] | None = None,
         footprint: float = 3.8,
     ) -> None:
+        if not isinstance(name, str):
+            raise PipelineError(f"the first argument of a Pipeline is its name, not {name!r}")
+        result = (result,) if isinstance(result, str) else result
         given = as_steps(steps)
         inner = (step for step in leaves_of(given) if isinstance(step, Nested))
         values = dict(ChainMap(dict(values or {}), *(step.values for step in inner)))
@@ -144,8 +148,8 @@ class Pipeline(Dataflow):
             Names the value and the most similar name that a stage reads.
         """
         for name in values.keys() - self.fields_read - INPUTS.keys():
-            hint = nearest(name, self.fields_read, "; insert the stage first")
-            raise PipelineError(f"pipeline {self.name!r}: no stage reads {hint}")
+            hint = similar(name, self.fields_read) or "; insert the stage first"
+            raise PipelineError(f"pipeline {self.name!r}: no stage reads {name!r}{hint}")
         return self._copy(values={**self.values, **values})
 
     def named(self, name: str, summary: str = "") -> Pipeline:
@@ -164,7 +168,8 @@ class Pipeline(Dataflow):
         """
         known = {*self.fields_read, *self.result, *self.fields_written}
         if unknown := names.keys() - known:
-            problem = f"has no field {nearest(unknown.pop(), known)}"
+            name = unknown.pop()
+            problem = f"has no field {name!r}{similar(name, known)}"
             raise PipelineError(f"pipeline {self.name!r}: {problem}")
         return self._copy(
             steps=edit(unresolved(self.steps), lambda step: (renamed(step, names),)),

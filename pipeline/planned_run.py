@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import memory_errors
 from ..graphs.source import EdgeSource
-from ..primitives import Backend, transfer
+from ..primitives import Backend, reading_backend, transfer
 from ..runtime.memory import keeping_blocks
 from ..runtime.scratch import scratch_folder
 from ..stages.fields import rebuilt
@@ -41,6 +41,12 @@ class PlannedRun:
     def backend(self) -> Backend:
         """The array module of tasks, and the threads of each task."""
         return Backend(self.plan.backend, self.scheduler.task_threads)
+
+    @property
+    def task_backend(self) -> Backend:
+        """The array module of the strategy's own tasks."""
+        reads_blocks = self.plan.strategy not in ("whole", "iterate") or self.plan.holds_forests
+        return reading_backend(self.backend) if reads_blocks else self.backend
 
     @property
     def inner(self) -> Dataflow:
@@ -74,7 +80,7 @@ class PlannedRun:
                     [{"source": part} for part in parts],
                     self._initial_fields() | self._reader(folder),
                     scheduler=self.scheduler,
-                    backend=self.backend,
+                    backend=self.task_backend,
                     split_every=options.split_every,
                     checkpoint=records,
                 )
@@ -152,7 +158,7 @@ class PlannedRun:
         forest, first, count = fields.pop("forest", None), source.first_id, source.num_edges
         results = {name: self._copy(value) for name, value in fields.items()}
         if forest is not None:
-            edge_ids = transfer(forest, self.backend, on_device=source.is_on_device)
+            edge_ids = transfer(forest, self.task_backend, on_device=source.is_on_device)
             stop = None if count is None else first + count
             results["forest"] = forest_ids(self.plan.algorithm, edge_ids, first, stop)
         return results
@@ -163,5 +169,5 @@ class PlannedRun:
             return rebuilt(value, map(self._copy, value))
         if isinstance(value, type) or not getattr(value, "ndim", 0):
             return value
-        array = transfer(value, self.backend, on_device=self.source.is_on_device)
+        array = transfer(value, self.task_backend, on_device=self.source.is_on_device)
         return np.array(array) if isinstance(array, np.ndarray) else array

@@ -321,6 +321,27 @@ def leaves_of(steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
+def names_read(steps: Iterable[Step]) -> Iterator[str]:
+    """Yield the names of the fields that steps read, also those of combinations."""
+    for step in leaves_of(steps):
+        if isinstance(step, Stage):
+            yield from (*step.reads, *step.combiner_reads)
+        elif isinstance(step, Nested):
+            yield from step.reads if step.is_recursive else names_read(step.body)
+        elif isinstance(step, Binding):
+            yield from step.names
+
+
+def compounds_of(steps: Iterable[Step]) -> Iterator[Compound]:
+    """Yield the loops and conditions, also those within other steps."""
+    for step in steps:
+        if isinstance(step, Compound):
+            yield step
+            yield from compounds_of(step.steps)
+        elif isinstance(step, Nested) and not step.is_recursive:
+            yield from compounds_of(step.body)
+
+
 def stages_of(steps: Iterable[Step]) -> Iterator[Stage]:
     """Yield the stages in order; the body of a loop or condition follows its verdict.
 

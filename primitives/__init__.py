@@ -78,12 +78,29 @@ def _is_installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
-def resolve_backend(backend: str, num_edges: int, *, on_device: bool = False) -> str:
+class ModuleName(str):
+    """The name of a caller's array module, which it carries, also to other processes."""
+
+    module: Any
+
+    @classmethod
+    def of(cls, module: Any) -> ModuleName:
+        """Return the name of an array module: its attribute `name`, or its class."""
+        name = cls(getattr(module, "name", type(module).__name__))
+        name.module = module
+        return name
+
+
+def resolve_backend(backend: Any, num_edges: int, *, on_device: bool = False) -> str:
     """Return the name of an array module; "auto" chooses the fastest for this number of edges.
+
+    The caller may pass the array module itself.
 
     For arrays in host memory, "auto" is "numpy" or "numba"; see `loading_pays`. Callers first use
     `gpu_pays` to decide on a GPU. Arrays on a GPU need "cupy".
     """
+    if not isinstance(backend, str) and hasattr(backend, "scatter_min_pairs"):
+        backend = ModuleName.of(backend)
     if on_device:
         if backend not in ("auto", "cupy"):
             message = (
@@ -94,9 +111,14 @@ def resolve_backend(backend: str, num_edges: int, *, on_device: bool = False) ->
         backend = "cupy"
     if backend == "auto":
         return "numba" if not why_not("numba") and _kernels_pay(num_edges) else "numpy"
-    if backend not in _BACKENDS and backend not in _plugins():
+    if isinstance(backend, ModuleName):
+        return backend
+    if not isinstance(backend, str) or backend not in (*_BACKENDS, *_plugins()):
         known = ", ".join(backends())
-        message = f"backend {backend!r} is not available; choose from: auto, {known}"
+        message = (
+            f"backend {backend!r} is not available; choose from: auto, {known}, or pass an array "
+            "module"
+        )
         raise OptionError(message)
     if reason := why_not(backend):
         message = f"backend {backend!r} is not usable here: {reason}"
@@ -160,12 +182,20 @@ def suggest_gpu(num_edges: int) -> str:
     return f'on a GPU, backend="cupy" is faster from {least:,} edges on'
 
 
-@functools.cache
 def array_module(backend: Backend | str) -> ArrayModule:
     """Return the array module for `backend`; it checks arguments if `DEBUG` is set.
 
     If `backend` is a name, the module uses one thread.
     """
+    name = backend if isinstance(backend, str) else backend.name
+    if type(name) is ModuleName:
+        return cast("ArrayModule", name.module)
+    return loaded_module(backend)
+
+
+@functools.cache
+def loaded_module(backend: Backend | str) -> ArrayModule:
+    """Return an array module of this package or of a plugin."""
     if isinstance(backend, str):
         backend = Backend(backend)
     resolve_backend(backend.name, 0)  # a worker may lack libraries that its client has
@@ -179,6 +209,14 @@ def array_module(backend: Backend | str) -> ArrayModule:
         factory = wing(backend.wing).with_primitives(backend.name, factory)
     module = factory(backend.threads)
     return cast("ArrayModule", CheckedModule(module)) if DEBUG else module
+
+
+def reading_backend(backend: Backend) -> Backend:
+    """Return the backend for blocks of a graph: NumPy in place of a caller's or plugin's module.
+
+    Buffers are written to, which the contract of arrays does not allow.
+    """
+    return backend if backend.name in _BACKENDS else backend._replace(name="numpy")
 
 
 def transfer(array: Any, backend: Backend, *, on_device: bool) -> Any:

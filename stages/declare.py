@@ -131,7 +131,8 @@ class Stage:
         """
         known = {*self.reads, *self.writes, *self.combiner_reads}
         if unknown := names.keys() - known:
-            raise PipelineError(f"{self.title}: has no field {nearest(unknown.pop(), known)}")
+            name = unknown.pop()
+            raise PipelineError(f"{self.title}: has no field {name!r}{similar(name, known)}")
         return rename(self, names)
 
     def run(self, ops: Any, record: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -211,10 +212,10 @@ def rename(step: Stage, names: Mapping[str, str]) -> Stage:
     return Renamed(origin.function, reads, writes, origin.combine, origin, both)
 
 
-def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a name as errors show it, with the most similar of the known names."""
+def similar(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error about a name: the most similar of the known names, if any is."""
     close = difflib.get_close_matches(name, [*known], 1)
-    return f"{name!r}; did you mean {close[0]!r}?" if close else f"{name!r}{otherwise}"
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

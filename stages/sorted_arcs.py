@@ -6,7 +6,7 @@ from .declare import stage
 from .fields import Count, Edges, Index, Keys, Lightest
 
 
-@stage(writes="edges")
+@stage(writes="arc_list")
 def list_both_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Edges:
     """List both arcs of each edge, ordered by id."""
     dtype = ops.index_dtype(num_vertices)
@@ -19,13 +19,13 @@ def list_both_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> Edges
 
 
 @stage(writes="num_edges", combine="sum")
-def count_listed_edges(ops: ArrayModule, edges: Edges) -> Count:
+def count_listed_edges(ops: ArrayModule, arc_list: Edges) -> Count:
     """Count the remaining edges: the arcs that lead to the larger end."""
-    return ops.count(edges.u < edges.v)
+    return ops.count(arc_list.u < arc_list.v)
 
 
 @stage(writes=("order", "sorted_key", "offsets"))
-def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Index, Keys, Index]:
+def sort_arcs(ops: ArrayModule, arc_list: Edges, num_vertices: Count) -> tuple[Index, Keys, Index]:
     """Sort the arcs by source, ties by id; return their positions, their keys and the offsets.
 
     This is a counting sort that moves only the keys.
@@ -33,16 +33,16 @@ def sort_arcs(ops: ArrayModule, edges: Edges, num_vertices: Count) -> tuple[Inde
     Source: parallel-boruvka, "My solution", the first step of each round. The source sorts whole
     records by comparisons.
     """
-    size, dtype = len(edges.u), ops.index_dtype(len(edges.u))
-    place, offsets = places_by_source(ops, edges.u, num_vertices)
+    size, dtype = len(arc_list.u), ops.index_dtype(len(arc_list.u))
+    place, offsets = places_by_source(ops, arc_list.u, num_vertices)
     order = ops.scatter(place, ops.arange(size, dtype), size, 0, dtype=dtype)
-    return order, ops.scatter(place, edges.key, size, 0, dtype=edges.key.dtype), offsets
+    return order, ops.scatter(place, arc_list.key, size, 0, dtype=arc_list.key.dtype), offsets
 
 
 @stage(writes=("best_key", "best_id", "best_end"), combine="lexicographic minimum")
 def find_shortest_arcs(
     ops: ArrayModule,
-    edges: Edges,
+    arc_list: Edges,
     order: Index,
     sorted_key: Keys,
     offsets: Index,
@@ -52,7 +52,7 @@ def find_shortest_arcs(
 
     Source: parallel-boruvka, "My solution", which merges the minima of processors.
     """
-    _, end, key, edge_id = edges
+    _, end, key, edge_id = arc_list
     arc = ops.gather(order, ops.segmented_argmin(sorted_key, offsets), fill=len(key))
     vertex = ops.arange(num_vertices, dtype=ops.index_dtype(num_vertices))
     return (

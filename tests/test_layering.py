@@ -22,6 +22,7 @@ LAYERS = {
     "pipeline": {"stages", "primitives", "graphs", "runtime"},
     "forest": {"pipeline", "stages", "primitives", "graphs", "runtime"},
     "pointsets": {"forest", "pipeline", "stages", "primitives", "graphs", "runtime"},
+    "testing": {"pipeline", "stages", "primitives", "graphs"},
     "interop": {"doors", "forest", "pipeline", "primitives", "graphs", "runtime"},
     "commands": {"doors", "forest", "pipeline", "primitives", "graphs", "runtime"},
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...primitives import Backend, array_module
+from ...primitives import Backend, array_module, reading_backend
 from ...progress import set_listener
 from ...stages.fields import Columns, Cut
 from ..dataflow import Dataflow
@@ -24,18 +24,19 @@ class Solver:
 
     #: From ``columns`` to ``forest``; see `strategies.from_columns`.
     flow: Dataflow
+    #: That of the dataflow. Blocks of a graph may be on another one: `reading_backend`.
     backend: Backend
     maximum: bool
 
     @property
     def ops(self) -> Any:
         """The array module."""
-        return array_module(self.backend)
+        return array_module(reading_backend(self.backend))
 
     @property
     def thread_ops(self) -> Any:
         """The array module of one thread, for threads that work on different blocks."""
-        return array_module(Backend(self.backend.name))
+        return array_module(reading_backend(self.backend)._replace(threads=1))
 
     def on_this_worker(self) -> Solver:
         """Return this solver with the backend of the worker that runs this task."""
@@ -67,7 +68,10 @@ class Solver:
                 scheduler=Inline(self.backend.threads),
                 backend=self.backend,
             )
-        chosen = forest_ids(self.flow.name, fields["forest"], 0, size)
+        forest = fields["forest"]
+        if ops is not (module := array_module(self.backend)):
+            forest = module.to_host(forest)
+        chosen = forest_ids(self.flow.name, forest, 0, size)
         u, v, *others = (ops.gather(column, chosen) for column in columns)
         if touched is not None:
             u, v = ops.gather(touched, u), ops.gather(touched, v)

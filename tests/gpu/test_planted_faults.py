@@ -228,12 +228,12 @@ def module(interpreter, tmp_path, monkeypatch):
         monkeypatch.setattr(
             "mstflow.pipeline.schedulers.dask_schedulers.computing_here", device.computing_here
         )
-        primitives.array_module.cache_clear()
+        primitives.loaded_module.cache_clear()
         return arrays.cupy_arrays()
 
     yield load
     interpreted_gpu.finding()
-    primitives.array_module.cache_clear()
+    primitives.loaded_module.cache_clear()
 
 
 @pytest.fixture(autouse=True)

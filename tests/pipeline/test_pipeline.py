@@ -596,7 +596,7 @@ def test_a_field_that_moves_from_the_partitions_to_the_whole(scheduler):
 
 def test_own_pipeline_on_partitions_iterates():
     pipeline = mstflow.algorithm("boruvka-edgelist").insert_after(
-        "drop_loops", mark_light_edges
+        "drop_loops", mark_light_edges, count_light_edges
     ).given(limit=4.0)  # fmt: skip
     forest = mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline, partitions=2)
     assert (forest.strategy, forest.edge_ids.tolist()) == ("iterate", [1, 2, 3])

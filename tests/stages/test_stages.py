@@ -51,7 +51,7 @@ def count_calls(edges: Edges) -> Edges:
 
 @stage(writes="num_edges", combine="maximum")
 def count_edges_of_one_partition(edges: Edges) -> Count:
-    return np.int64(len(edges.u))
+    return len(edges.u)
 
 
 @stage(writes="edges")
@@ -71,12 +71,12 @@ def never_reached(num_edges: Count) -> Verdict:
         (shift_keys_in_place, EDGELIST.insert_before("drop_loops", shift_keys_in_place),
          "'shift_keys_in_place': modifies its inputs"),
         (count_calls, EDGELIST.insert_before("drop_loops", count_calls),
-         "'count_calls': returns different results for the same input"),
+         "'count_calls': modifies 'CALLS', which is not a field"),
         (count_edges_of_one_partition,
          EDGELIST.replace("count_edges", count_edges_of_one_partition),
          "'count_edges_of_one_partition': the results for two partitions do not combine"),
         (rank_edges_in_partition, EDGELIST.insert_before("drop_loops", rank_edges_in_partition),
-         "'rank_edges_in_partition': changes the result of 'boruvka-edgelist' when the edges are"),
+         "'rank_edges_in_partition': writes 'edges' with other keys of the same ids"),
         (never_reached, EDGELIST, "'never_reached': is never called by pipeline"),
     ],
 )  # fmt: skip

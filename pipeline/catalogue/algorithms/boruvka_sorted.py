@@ -30,7 +30,7 @@ boruvka_sorted = Pipeline(
         fragments.remove_mirrored_edges,
         fragments.propagate_colors,
         fragments.create_new_vertex_ids,
-        edges.relabel_edges,
+        edges.relabel_edges.renamed(edges="arc_list"),
         sorted_arcs.count_listed_edges,
         fragments.contract_fragments,
         until=edges.no_edges_left,

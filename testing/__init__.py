@@ -1,0 +1,6 @@
+"""Checks for authors: of a stage, an algorithm and an array module; and the strict array module."""
+
+from .checks import EVERY_STAGE, check_algorithm, check_stage
+from .strict import StrictArrays
+
+__all__ = ["EVERY_STAGE", "StrictArrays", "check_algorithm", "check_stage"]
