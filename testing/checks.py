@@ -276,7 +276,8 @@ class _Recorder(Inline):
 
     def __init__(self, stage: Stage | None) -> None:
         super().__init__(threads=1)
-        self.stage, self.tasks, self.results = stage, list[Task](), list[Any]()
+        self.stage = stage and stage.original
+        self.tasks, self.results = list[Task](), list[Any]()
 
     def submit(self, function: Callable[..., Any], *handles: Any, **options: Any) -> Any:
         result = super().submit(function, *handles, **options)
