@@ -18,6 +18,9 @@ from .searches import Points, edge_ids
 
 Array = Any
 
+#: The number of points of a sample, and the rank of a near neighbor.
+_SAMPLE, _NEAR = 32, 16
+
 
 class Screen(NamedTuple):
     """Points that are centered and scaled, so that matrix products bound their distances.
@@ -26,7 +29,7 @@ class Screen(NamedTuple):
     least ``half[i] + half[j] - p``, except for underflow, which `limit` includes.
     """
 
-    #: The coordinates, an array of shape (n, d) in the dtype of the distances.
+    #: The coordinates, an array of shape (n, d): of float32 if that suffices.
     rows: Array
     #: Half the squared length of each row, reduced by the largest error of products.
     half: Array
@@ -55,19 +58,39 @@ def screen_of(ops: Any, points: Points) -> Screen | None:
     rows, is_single = points.coordinates.reshape(-1, points.num_axes), points.dtype == "float32"
     largest = float(abs(rows).max())
     # A power of two: scaling is exact, and no square overflows.
-    power = max(-500, min(500, -math.frexp(largest)[1]))
+    exponent = -math.frexp(largest)[1]
+    power = max(-500, min(500, exponent))
     rows = (rows - rows.mean(axis=0)) * 2.0**power if largest else rows
     half = 0.5 * (rows * rows).sum(axis=1)
     # The error of one operation: a factor, and the smallest normal number. Rounding of smaller
     # numbers adds less, also if a library replaces them by zero.
-    unit, smallest = (2.0**-24, 2.0**-126) if is_single else (2.0**-53, 2.0**-1022)
-    error = (1.1 * points.num_axes + 40) * unit
-    half = ops.asarray(half * (1.0 - error), points.dtype)
+    errors = {"float32": (2.0**-24, 2.0**-126), "float64": (2.0**-53, 2.0**-1022)}
+    operations = 1.1 * points.num_axes + 40
+    in_single = is_single or (power == exponent and _suffices(rows, half, operations * 2.0**-24))
+    dtype = "float32" if in_single else "float64"
+    unit, smallest = errors[dtype]
+    half = ops.asarray(half * (1.0 - operations * unit), dtype)
     scale = 0.5 * 2.0 ** (2 * power)
     tiny = 2.0**-148 if is_single else 0.0
     least = points.num_axes * (2.0**-1070 * scale + 16 * smallest)
-    rows = ops.asarray(rows, points.dtype)
-    return Screen(rows, half, scale, 1.0 + 32 * unit, tiny, least)
+    margin = 1.0 + 32 * errors[points.dtype][0]
+    return Screen(ops.asarray(rows, dtype), half, scale, margin, tiny, least)
+
+
+def _suffices(rows: Array, half: Array, error: float) -> bool:
+    """Return whether bounds with this relative error are above the distances of near neighbors.
+
+    Products of float32 take half the time. For a sample of points, count the others whose bounds do
+    not exceed the distance of a near neighbor: their distances have to be computed again.
+    """
+    step = -(-len(rows) // _SAMPLE)
+    half_sums = half[::step, None] + half[None, :]
+    bounds = half_sums - _product(rows[::step], rows)
+    near = bounds.copy()
+    near.sort(axis=1)
+    near = near[:, min(_NEAR, len(rows)) - 1]
+    counts = (bounds - 2.0 * error * half_sums <= near[:, None]).sum(axis=1)
+    return bool((counts <= 2 * _NEAR).mean() > 0.75)
 
 
 class Blocks(Protocol):
