@@ -78,6 +78,11 @@ RULES = (
         "iterate",
         "the results of a custom pipeline cannot be merged: they may not be minimum forests",
     ),
+    Rule(
+        lambda run: bool(run.workers_can_hold) and run.can_iterate,
+        "iterate",
+        "the workers can hold all edges",
+    ),
     Rule(lambda run: not run.graph.is_in_memory, "two-scan", "the graph is streamed"),
     Rule(lambda run: run.is_split, "tree", "the graph is in memory, in partitions"),
     Rule(lambda run: True, "whole", "the graph is in memory"),
@@ -133,21 +138,12 @@ def _advice(request: Request) -> str:
 def _reduces_first(request: Request) -> bool:
     """Return whether partitions may be reduced to their forests before rounds run over them.
 
-    They are reduced if memory is bounded, or if the run returns only the forest, and rounds over
-    all edges would use more than half of the workers' memory, or more than a worker may use.
+    They are reduced if memory is bounded, or if the run returns only the forest and the workers
+    cannot hold all edges.
     """
-    workers = request.scheduler
-    memory, most = workers.worker_memory, workers.max_memory
-    fits = (
-        memory is None
-        or most is None
-        or (
-            2 * rounds_bytes(request.graph) <= memory * workers.workers
-            and request.scans("iterate").unreduced_memory <= most
-        )
-    )
     is_bounded = request.options.bound is not None
-    return is_bounded or (request.alternatives.finds_forest and not fits)
+    cannot_hold = request.workers_can_hold is False
+    return is_bounded or (request.alternatives.finds_forest and cannot_hold)
 
 
 def _plan_scans(decided: Plan, request: Request, rates: Rates) -> Plan:

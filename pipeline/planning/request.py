@@ -10,7 +10,7 @@ from ..catalogue.strategies import STRATEGIES
 from ..dataflow import Dataflow
 from ..options import Options
 from ..schedulers.scheduler import Workers
-from ..streaming.bounds import ScanMemory, SweepMemory, tiles_bytes
+from ..streaming.bounds import ScanMemory, SweepMemory, rounds_bytes, tiles_bytes
 from ..streaming.facts import GraphFacts
 
 
@@ -140,6 +140,26 @@ class Request:
         """Whether "auto" may choose a sweep."""
         is_single = self.scheduler.eager and not self.is_split
         return self.alternatives.finds_forest and is_single and not self.graph.is_read_once
+
+    @property
+    def workers_can_hold(self) -> bool | None:
+        """Whether rounds over all edges fit in the workers; None if their memory is not known.
+
+        They may use half of the memory of all workers, and what each worker may use.
+        """
+        workers = self.scheduler
+        if workers.worker_memory is None or workers.max_memory is None:
+            return None
+        is_half = 2 * rounds_bytes(self.graph) <= workers.worker_memory * workers.workers
+        return is_half and self.scans("iterate").unreduced_memory <= workers.max_memory
+
+    @property
+    def can_iterate(self) -> bool:
+        """Whether "auto" may choose "iterate", which keeps no checkpoint and no weights.
+
+        The chunks of Dask would be computed again for the weights of the forest.
+        """
+        return self.options.checkpoint is None and not self.graph.num_chunks
 
     @property
     def needs_sweep(self) -> bool:

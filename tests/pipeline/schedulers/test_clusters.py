@@ -152,7 +152,10 @@ def plan_on_workers(worker_memory, **options):
 
 
 def test_plans_fit_the_workers():
-    assert plan_on_workers(10**12).strategy == "tree"
+    chosen = plan_on_workers(10**12)
+    assert str(chosen).startswith("iterate: the workers can hold all edges, on distributed")
+    assert chosen.partitions == 4
+    assert plan_on_workers(10**12, checkpoint="kept").strategy == "tree"
     changed = plan_on_workers(3 * 10**9)
     assert changed.strategy == "two-scan"
     assert "a task of strategy 'tree' needs 5." in changed.reason
