@@ -55,6 +55,8 @@ class Sizes:
     joined_together: int = 6
     #: Pairs from which they do so. With fewer pairs, a thread often replaces links of the others.
     pairs_joined_together: int = 2**20
+    #: Pairs from which a GPU joins in parts, and the host reads a length after each round.
+    joined_in_parts: int = 2**20
     #: Pairs of a run, which fit in a cache. A larger bucket is a run of its own.
     run: int = 2**12
     #: Pairs. If a run is longer than this and than a quarter of a thread's share, all pairs are

@@ -12,11 +12,13 @@ import functools
 import itertools
 import math
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import KernelError
 from ...runtime.sizes import sizes
 from ...runtime.team import in_shares
 from ..numpy_arrays import NumpyArrays
@@ -31,9 +33,12 @@ _WORD, _TILE = 32, 256  # bits, as in common.cuh
 _HALF, _ALL_BITS = 32, 2**64 - 1
 #: The number of columns that the kernel `move` takes.
 _COLUMNS = 4
-#: If a list has at most `_SHORT` pairs, `join_in_order` starts this number of rounds before the
-#: host reads a length. Threads beyond the length end at once, which takes less time than to wait.
-_ROUNDS, _SHORT = 5, 2**20
+#: If a list is short, `join_in_order` starts this number of rounds before the host reads a length.
+#: Threads beyond the length end at once, which takes less time than to wait.
+_ROUNDS = 5
+#: The bits of a position in the words of `join_in_order`; the bits above are the number of a round.
+#: Each round with short paths at least halves the number of sets, and each other round the paths.
+_POSITION = 54
 
 
 def cupy_arrays(threads: int = 1) -> ArrayModule:
@@ -278,30 +283,58 @@ class CudaArrays(ArrayModule):
     def join_in_order(self, u: Array, v: Array, size: int, /) -> tuple[Array, Array]:
         """Join in rounds: each set finds its first pair, which joins two sets.
 
-        Each round writes the pairs that are not yet inside a set to a list for the next round. The
-        host reads only the length of this list, and for short lists only after several rounds.
+        A round visits all pairs that are not yet inside a set, although only the first rounds join
+        many sets. So a long list is joined in parts, and a filter drops most pairs of a part before
+        its rounds. The first eighth joins most sets of a skewed graph, the first half those of a
+        random graph. Each part costs launches, which a short list does not repay.
         """
         length = len(u)
         index, position = self.index_dtype(size), self.index_dtype(length)
         parent, joining = self.arange(size, dtype=index), self._no_bits(length)
-        first, old_first = self.full(2 * size, -1, dtype=position).reshape(2, size)
+        state = parent, self.full(size, _ALL_BITS, dtype="u8"), joining
+        rounds = iter(range(2 ** (64 - _POSITION) - 2, 0, -1))
+        stops = (length // 8, length // 2) if length >= sizes().joined_in_parts else ()
         pairs = u.astype(index, copy=False), v.astype(index, copy=False), self.empty(0, position)
-        left, is_listed, types = length, False, (parent, first)
-        while left:
-            rounds = _ROUNDS if left <= _SHORT else 1
-            lengths = self._xp.zeros(rounds + 1, "u8")
-            lists = [
-                (self.empty(left, index), self.empty(left, index), self.empty(left, position))
-                for _ in range(min(rounds, 2))
-            ]
-            for i in range(rounds):
-                rest, before, after = lists[i % 2], lengths[i : i + 1], lengths[i + 1 : i + 2]
-                arguments = is_listed, parent, first, old_first, *rest, after
-                self._launch("find_first", types, left, i > 0, before, *pairs, *arguments)
-                self._launch("join_first", types, left, after, *rest, first, parent, joining)
-                pairs, is_listed, first, old_first = rest, True, old_first, first
-            left = int(lengths[rounds])
+        for start, stop in itertools.pairwise((0, *stops, length)):
+            part = tuple(column[start:stop] for column in pairs)
+            if start:
+                places = self._xp.arange(start, stop, dtype=position)
+                part = self.relabel_pairs(self._roots(parent), *part[:2], places)
+            self._join_in_rounds(part, start > 0, state, rounds)
         return self._list(self._counted(joining, length), 0, position), self._roots(parent)
+
+    def _join_in_rounds(
+        self,
+        pairs: tuple[Array, ...],
+        is_listed: bool,
+        state: tuple[Array, Array, Array],
+        rounds: Iterator[int],
+    ) -> None:
+        """Join pairs of nodes and positions; the positions are their places unless `is_listed`.
+
+        Each round writes the pairs that are not yet inside a set to a list for the next round. The
+        host reads only the length of this list, and for short lists only after several rounds.
+        """
+        parent, first, joining = state
+        left, types = len(pairs[0]), (parent, pairs[2])
+        while left:
+            count = _ROUNDS if left < sizes().joined_in_parts else 1
+            lengths, is_deep = self._xp.zeros((2, count + 1), "u8")
+            lists = [
+                tuple(self.empty(left, column.dtype) for column in pairs)
+                for _ in range(min(count, 2))
+            ]
+            for i in range(count):
+                rest, number = lists[i % 2], next(rounds, 0) << _POSITION
+                if not number:
+                    raise KernelError("the rounds of join_in_order make no progress")
+                before, after, deep = lengths[i : i + 1], lengths[i + 1 : i + 2], is_deep[i : i + 1]
+                arguments = is_listed, number, parent, first, *rest, after, deep
+                self._launch("find_first", types, left, i > 0, before, *pairs, *arguments)
+                arguments = *rest, number, first, parent, joining
+                self._launch("join_first", types, left, after, deep, *arguments)
+                pairs, is_listed = rest, True
+            left = int(lengths[count])
 
     def _first_smallest(
         self, indices: tuple[Array, ...], values: Array, size: int

@@ -158,7 +158,8 @@ void interpret(const Function& function, u32 blocks, u32 threads, const std::vec
     Memory memory(known, checks, is_weak, is_of_cupy, random);
     device.counts.instructions += Machine({*function.kernel, blocks, threads, parameters.data()}, memory, random).run();
     Traffic& total = device.traffic[function.name];
-    total.launches += 1, total.bytes += memory.traffic.bytes, total.random += memory.traffic.random;
+    total.launches += 1, total.bytes += memory.traffic.bytes;
+    total.random += memory.traffic.random, total.hot += memory.traffic.hot;
     for (auto& region : memory.regions) {
         device.touch(self, region.read.begin, region.read.end, false);
         device.touch(self, region.written.begin, region.written.end, true);
@@ -222,13 +223,16 @@ void fake_counts(Counts* counts) {
     *counts = std::exchange(device.counts, {});
 }
 
-// Write a line for each kernel since the last call: its name, launches, bytes and random accesses.
+// Write a line for each kernel since the last call: its name, launches, and sums of `Traffic`.
 void fake_traffic(char* text, u64 size) {
     Guard guard(lock);
     device.finish();
     string lines;
-    for (auto& [name, all] : std::exchange(device.traffic, {}))
-        lines += name + ' ' + std::to_string(all.launches) + ' ' + std::to_string(all.bytes) + ' ' + std::to_string(all.random) + '\n';
+    for (auto& [name, all] : std::exchange(device.traffic, {})) {
+        lines += name;
+        for (u64 each : {all.launches, all.bytes, all.random, all.hot}) lines += ' ' + std::to_string(each);
+        lines += '\n';
+    }
     std::strncpy(text, lines.c_str(), size - 1);
 }
 

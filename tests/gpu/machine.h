@@ -267,6 +267,7 @@ private:
             for (u32 i = warp; i < warp + WARP; ++i)
                 if (slots[i].state == RUNS) pc = std::min(pc, slots[i].pc);
             if (pc == ~0u) return;
+            ++memory.request, memory.block = slots[warp].thread / launch.threads_of_block + 1;
             const u32 turn = u32(random.below(WARP));
             for (u32 i = 0; i < WARP; ++i) {
                 const u32 slot = warp + (i + turn) % WARP;

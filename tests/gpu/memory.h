@@ -32,10 +32,14 @@ struct Span {
     void add(u64 address, u64 bytes) { begin = std::min(begin, address), end = std::max(end, address + bytes); }
 };
 
-// The bytes that a kernel loads and stores, and the accesses that are far from those of the thread
-// before, so that they move a sector of memory for themselves.
-struct Traffic { u64 launches, bytes, random; };
+// The bytes that a kernel loads and stores; the accesses that are far from those of the thread
+// before, so that they move a sector of memory for themselves; and the requests to the hottest sector
+// of each launch. A request is an instruction of a warp, in lockstep. Plain loads are served by the
+// first-level cache, so they are one request of each block.
+struct Traffic { u64 launches, bytes, random, hot; };
 constexpr u64 SECTOR = 32;
+// The requests to a sector, and those that were last counted.
+struct Heat { u64 requests, request; u32 block; };
 
 enum class Checks { none, values, all };  // of a launch: bounds; also initialised values; also races
 
@@ -43,16 +47,20 @@ class Memory {
 public:
     // Threads that made each kind of access, plus 1; MANY if there were several.
     struct Record { u32 plain_read, strong_read, plain_write, strong_write; };
-    struct Region { std::shared_ptr<Array> array; u32 width; std::vector<Record> records; Span read, written; };
+    struct Region {
+        std::shared_ptr<Array> array; u32 width; std::vector<Record> records; Span read, written; std::vector<Heat> heat;
+    };
 
     const Checks checks;
     std::vector<Region> regions;  // in the order of their addresses
     Traffic traffic{};
+    u64 request = 0;  // the number of the instruction of a warp
+    u32 block = 0;    // its block, plus 1
 
     // If `may_repeat`, several threads may write one value to a place.
     Memory(const Arrays& arrays, Checks checks, bool is_weak, bool may_repeat, Random& random)
         : checks(checks), is_weak(is_weak), may_repeat(may_repeat), random(random) {
-        for (auto& [address, array] : arrays) regions.push_back({array, 0, {}, {}, {}});
+        for (auto& [address, array] : arrays) regions.push_back({array, 0, {}, {}, {}, {}});
     }
 
     u64 load(u64 address, const Instruction& by, u32 thread) {
@@ -139,8 +147,8 @@ private:
         if (reads) region.read.add(address, bytes);
         if (writes) region.written.add(address, bytes);
         if (address % bytes) throw Finding("misaligned access: " + string(by.text));
-        if (checks == Checks::none) return;
         const u64 offset = address - region.array->address;
+        if (checks == Checks::none) return heat(region, offset / SECTOR, by.is_strong || writes);
         u8* written = &region.array->written[offset];
         if (reads && std::any_of(written, written + bytes, [](u8 byte) { return !byte; }))
             throw Finding("read of uninitialised memory: " + string(by.text));
@@ -159,6 +167,15 @@ private:
         if (is_race) throw Finding("race: " + string(by.text));
         if (reads) note(by.is_strong ? record.strong_read : record.plain_read, thread);
         if (writes) note(by.is_strong ? record.strong_write : record.plain_write, thread);
+    }
+
+    // Count a request to a sector, unless the same instruction of the warp has made it.
+    void heat(Region& region, u64 sector, bool passes_cache) {
+        if (region.heat.empty()) region.heat.resize(region.array->bytes / SECTOR + 1);
+        Heat& found = region.heat[sector];
+        if (found.request == request || (!passes_cache && found.block == block)) return;
+        found = {found.requests + 1, request, passes_cache ? found.block : block};
+        traffic.hot = std::max(traffic.hot, found.requests);
     }
 
     static bool others(u32 who, u32 thread) { return who && who != thread + 1; }

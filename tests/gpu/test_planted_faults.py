@@ -118,24 +118,31 @@ FAULTS = [Planted(*row) for row in [
     ("a node gets its own number, not that of its root", "trees.cu",
      "rank(bits, ends, root[i])", "rank(bits, ends, i)", "number_roots", DIFFERS),
     ("pairs join that are not first at a root", "trees.cu",
-     " || (first[u[i]] != position[i] && first[v[i]] != position[i])", "",
-     "join_in_order", DIFFERS),
+     "    if (first[u[i]] != pair && first[v[i]] != pair) return;\n", "", "join_in_order", DIFFERS),
     ("a root becomes a child of a larger one", "trees.cu",
      "Index low = a < b ? a : b, high = a < b ? b : a;", "Index low = a, high = b;",
      "join_in_order", DIFFERS),
     ("a set looks for its first pair among those from it", "trees.cu",
-     "    lower(first + b, pair);\n", "", "join_in_order", DIFFERS),
+     "    lower(first + b, round | pair);\n", "", "join_in_order", DIFFERS),
     ("a pair's place in a round is taken for its position", "trees.cu",
      "is_listed ? position[i] : Position(i)", "Position(i)", "join_in_order", DIFFERS),
     ("the larger of two opposite nodes is the root", "trees.cu",
      "node < head && target", "node > head && target", "cut_mirrors", DIFFERS),
-    ("first pairs are reset by plain stores", "trees.cu",
-     "store(old_first + u[i], NONE<Position>);", "old_first[u[i]] = NONE<Position>;",
+    ("words of first pairs do not have the number of their round", "trees.cu",
+     "lower(first + a, round | pair);", "lower(first + a, u64(pair));", "join_in_order", DIFFERS),
+    ("the numbers of rounds ascend", "arrays.py",
+     "range(2 ** (64 - _POSITION) - 2, 0, -1)", "range(1, 2 ** (64 - _POSITION) - 1)",
+     "join_in_order", DIFFERS),
+    ("paths are halved in a launch that loads parents by plain loads", "trees.cu",
+     "b = climb(parent, v[i], are_roots);", "b = find(const_cast<Index*>(parent), v[i]);",
      "join_in_order", RACE),
-    ("the first pairs of this round are reset", "arrays.py",
-     "first, old_first, *rest, after", "first, first, *rest, after", "join_in_order", DIFFERS),
+    ("sets choose although some paths are too long", "trees.cu",
+     "if (*is_deep) {", "if (false) {", "join_in_order", DIFFERS),
+    ("the positions of each part start at 0", "arrays.py",
+     "self._xp.arange(start, stop, dtype=position)",
+     "self._xp.arange(0, stop - start, dtype=position)", "join_in_order", DIFFERS),
     ("threads beyond a list take part", "trees.cu",
-     "bool is_pair = i < (is_counted ? *length : size);", "bool is_pair = true;",
+     "if (i < (is_counted ? *length : size)) {", "if (true) {",
      "join_in_order", OUTSIDE),
     ("roots are written over parents that others climb", "arrays.py",
      "len(parent), parent, root)", "len(parent), parent, parent)", "pointer_jump", RACE),
@@ -149,7 +156,7 @@ FAULTS = [Planted(*row) for row in [
      'records = self.full(size, _ALL_BITS, dtype="u8")', 'records = self.empty(size, "u8")',
      "scatter_argmin", UNINITIALISED),
     ("the lengths of lists are not reset", "arrays.py",
-     'self._xp.zeros(rounds + 1, "u8")', 'self.empty(rounds + 1, "u8")', "join_in_order",
+     'self._xp.zeros((2, count + 1), "u8")', 'self.empty((2, count + 1), "u8")', "join_in_order",
      UNINITIALISED),
     ("counts of tiles are added up in 32 bits", "arrays.py",
      'ends = self._xp.cumsum(counts, dtype="u8")', 'ends = self._xp.cumsum(counts, dtype="u4")',
@@ -238,8 +245,8 @@ def module(interpreter, tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _small_blocks():
-    """Scan a small graph in several blocks, so that several threads take part."""
-    with tuned(block_edges=20):
+    """Scan a small graph in several blocks, for several threads, and join short lists in parts."""
+    with tuned(block_edges=20, joined_in_parts=500):
         yield
 
 

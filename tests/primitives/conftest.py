@@ -24,7 +24,8 @@ def pytest_generate_tests(metafunc):
 def module(request):
     name, _, several = request.param.partition(",")
     if not several:
-        yield array_module(Backend(name, wing="pointsets"))
+        with tuned(joined_in_parts=1000):
+            yield array_module(Backend(name, wing="pointsets"))
         return
     with tuned(
         smallest_share=3,

@@ -177,10 +177,11 @@ def counts():
 
 
 def traffic():
-    """Return launches, bytes and random accesses of each kernel since the last call.
+    """Return launches, bytes, random accesses and hot requests of each kernel since the last call.
 
-    An access is random if it is further than 32 bytes from that of the thread before. Threads run
-    in order only with `checks="bounds"`.
+    An access is random if it is further than 32 bytes from that of the thread before. The hot
+    requests of a launch are those to the sector of 32 bytes that receives most; see `Traffic` in
+    `memory.h`. Threads run in order, and requests are counted, only with `checks="bounds"`.
     """
     text = ctypes.create_string_buffer(100_000)
     _driver().fake_traffic(text, ctypes.c_uint64(len(text)))

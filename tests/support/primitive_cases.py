@@ -680,8 +680,12 @@ def range_max(rng, dtype, n):
 
 @case(INDEX)
 def join_in_order(rng, dtype, n):
+    """Draw pairs; in some cases, those of a long path come first, so that further pairs climb it."""
     size = n // rng.choice([1, 2, 10]) + 1
     u, v = some_pairs(rng, size, n, dtype)
+    if rng.randrange(4) == 0:
+        path = np.arange(min(size - 1, n // 2), dtype=dtype)[:: rng.choice([1, -1])]
+        u[: len(path)], v[: len(path)] = path, path + 1
     joining, root = joined(u.tolist(), v.tolist(), size)
     return (u, v, size), {}, (positions(joining, n), positions(root, size))
 
