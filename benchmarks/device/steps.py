@@ -101,6 +101,14 @@ STEPS = (
         {"graphs": ["tiny"]},
     ),
     Step(
+        "joins",
+        "joins in order, by variants of the kernels",
+        times.joins,
+        0.12,
+        {"graphs": ["rmat:scale=16", *LARGE]},
+        {"graphs": ["tiny"], "variants": ["as it is", "all of these"], "seconds": 0.01},
+    ),
+    Step(
         "limits",
         "sizes from which a GPU and a filter are faster",
         times.limits,

@@ -101,6 +101,17 @@ def filters(result: Result) -> Rows:
         yield name, *(_milliseconds(row["seconds"]) for row in rows if row["graph"] == name)
 
 
+def joins(result: Result) -> Rows:
+    """Yield the milliseconds of joining the lightest edges in order, by variant of the kernels."""
+    rows = _rows(result, "joins")
+    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    yield "graph", "pairs", *(f"{variant}, ms" for variant in variants)
+    for name in dict.fromkeys(row["graph"] for row in rows):
+        of_graph = [row for row in rows if row["graph"] == name]
+        times = (_milliseconds(row["seconds"]) for row in of_graph)
+        yield name, f"{of_graph[0]['pairs']:,}", *times
+
+
 def threads(result: Result) -> Rows:
     """Yield the milliseconds of each algorithm by number of threads, and the best ratio."""
     rows = _rows(result, "threads")
@@ -141,5 +152,6 @@ TABLES = {
     "device-kernels": kernels,
     "device-sizes": sizes,
     "device-filters": filters,
+    "device-joins": joins,
     "device-threads": threads,
 }

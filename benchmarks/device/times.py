@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import mstflow
+from mstflow.runtime.sizes import tuned
 
 from .. import graphs as graph_list
 from ..machine import pinned
@@ -19,6 +25,23 @@ ROUNDS = 7
 NUMPY_EDGES = 20_000_000
 SIZES = tuple(2**power for power in range(14, 24))
 SMALL = (2**20, 2**22, 2**24)
+#: Variants of `join_in_order`: sizes, and expressions in `trees.cu` that are replaced.
+_ONE_PART = {"joined_in_parts": 2**62}
+_FIND = "a = find(parent, a), b = find(parent, b)"
+_FIRST_FIND = (
+    (f"a != b; {_FIND}) {{", f"a != b;) {{\n        {_FIND};\n        if (a == b) return;"),
+)
+_VOLATILE = tuple(
+    (f"climb(parent, {end}[i], are_roots)", f"find(const_cast<Index*>(parent), {end}[i])")
+    for end in "uv"
+)
+VARIANTS: dict[str, tuple[dict[str, int], tuple[tuple[str, str], ...]]] = {
+    "as it is": ({}, ()),
+    "one part": (_ONE_PART, ()),
+    "volatile loads, paths halved": ({}, _VOLATILE),
+    "find before the compare-and-swap": ({}, _FIRST_FIND),
+    "all of these": (_ONE_PART, (*_VOLATILE, *_FIRST_FIND)),
+}
 
 
 def solves(
@@ -73,6 +96,54 @@ def limits(
         for limit in small:
             solve = solver(columns, graph.n, values={"small": limit})
             yield {"graph": name, "small": limit, "seconds": repeated(solve, seconds, gpu.finish)}
+
+
+def joins(
+    graphs: Sequence[str], variants: Sequence[str] = tuple(VARIANTS), seconds: float = 0.5
+) -> Iterator[dict[str, Any]]:
+    """Yield times of `join_in_order` on the lightest edges, for variants of the kernels.
+
+    A variant lacks one change or more, so it shows what they save. All must find the same forest.
+    """
+    gpu = Gpu()
+    for name in graphs:
+        graph = graph_list.load_named(name)
+        order = np.argsort(graph.w, kind="stable")
+        if len(order) > SMALL[1]:  # as `filter-kruskal` selects them
+            order = order[: int(1.75 * graph.n)]
+        u, v, _ = gpu.columns(graph._replace(u=graph.u[order], v=graph.v[order]))
+        expected = None
+        for variant in variants:
+            changed, replaced = VARIANTS[variant]
+            with tempfile.TemporaryDirectory() as folder, tuned(**changed):
+                arrays = _arrays_of_variant(Path(folder), replaced)
+                joining = gpu.to_host(arrays.join_in_order(u, v, graph.n)[0])
+                expected = joining if expected is None else expected
+                join = partial(arrays.join_in_order, u, v, graph.n)
+                yield {
+                    "graph": name,
+                    "pairs": len(order),
+                    "variant": variant,
+                    "is_equal": bool(np.array_equal(joining, expected)),
+                    "seconds": repeated(join, seconds, gpu.finish),
+                }
+
+
+def _arrays_of_variant(folder: Path, replaced: Sequence[tuple[str, str]]) -> Any:
+    """Return the array module of the GPU, with other expressions in the kernels of joins."""
+    from mstflow.primitives.cuda.arrays import CudaArrays
+    from mstflow.primitives.cuda.compiler import SOURCES, Compiler
+    from mstflow.primitives.cuda.device import CupyDevice
+
+    sources = Path(shutil.copytree(SOURCES, folder / "sources"))
+    text = (sources / "trees.cu").read_text()
+    for old, new in replaced:
+        if old not in text:
+            message = f"trees.cu has no {old!r}"
+            raise ValueError(message)
+        text = text.replace(old, new)
+    (sources / "trees.cu").write_text(text)
+    return CudaArrays(CupyDevice(Compiler(sources)))
 
 
 def solver(columns: Any, num_vertices: int | None, **options: Any) -> Callable[[], mstflow.Forest]:

@@ -136,8 +136,6 @@ FAULTS = [Planted(*row) for row in [
     ("paths are halved in a launch that loads parents by plain loads", "trees.cu",
      "b = climb(parent, v[i], are_roots);", "b = find(const_cast<Index*>(parent), v[i]);",
      "join_in_order", RACE),
-    ("sets choose although some paths are too long", "trees.cu",
-     "if (*is_deep) {", "if (false) {", "join_in_order", DIFFERS),
     ("the positions of each part start at 0", "arrays.py",
      "self._xp.arange(start, stop, dtype=position)",
      "self._xp.arange(0, stop - start, dtype=position)", "join_in_order", DIFFERS),

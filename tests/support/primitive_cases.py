@@ -680,7 +680,7 @@ def range_max(rng, dtype, n):
 
 @case(INDEX)
 def join_in_order(rng, dtype, n):
-    """Draw pairs; in some cases, those of a long path come first, so that further pairs climb it."""
+    """Draw pairs; in some cases, those of a long path come first, and further pairs climb it."""
     size = n // rng.choice([1, 2, 10]) + 1
     u, v = some_pairs(rng, size, n, dtype)
     if rng.randrange(4) == 0:
