@@ -488,7 +488,7 @@ def test_the_page_on_gpus(monkeypatch):
     monkeypatch.chdir(root)
     page = (root / "docs" / "how-to" / "gpu.md").read_text()
     names = {}
-    _, four_edges, *_ = re.findall(r"^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    _, four_edges, *_ = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     exec("import mstflow\n" + four_edges, names)
     assert names["forest"].edge_ids.tolist() == [1, 2, 3]
     assert names["forest"].total_weight == 6.0

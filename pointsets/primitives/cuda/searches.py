@@ -32,7 +32,7 @@ class CudaPoints(Proximity, Blocks, CudaArrays):
     """
 
     def __init__(self, device: CupyDevice) -> None:
-        super().__init__(device)
+        CudaArrays.__init__(self, device)  # protocols come first in the order of classes
         self._searches = CupyDevice(NVRTC)
 
     def nearest_neighbors(
