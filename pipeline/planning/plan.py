@@ -58,6 +58,8 @@ class Rule(NamedTuple):
     reason: str
 
 
+#: The strategies that solve a graph that can be read only once: all of them then fold it.
+_ONE_SCAN = ("auto", "fold", "tree", "two-scan")
 _FIELDS = "only whole and iterate return results other than the forest"
 #: "auto" chooses the strategy of the first rule that applies, or "two-scan" if workers cannot hold
 #: its tasks.
@@ -119,7 +121,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
 
 def _choose(request: Request) -> tuple[str, str]:
     """Return the strategy of a run, and the reason for it."""
-    if request.options.strategy != "auto":
+    if request.options.strategy != "auto" and not request.graph.is_read_once:
         return request.options.strategy, "requested by the option strategy"
     _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
     shortage = _worker_shortage(request, strategy) if request.alternatives.finds_forest else ""
@@ -231,7 +233,7 @@ def _check(request: Request) -> None:
     if strategy != "auto" and STRATEGIES[strategy].is_single and partitions > 1:
         raise OptionError(f"strategy {strategy!r} has one partition, not {partitions}")
     once = "a graph that can be read only once"
-    if request.graph.is_read_once and (strategy not in ("auto", "fold") or partitions > 1):
+    if request.graph.is_read_once and (strategy not in _ONE_SCAN or partitions > 1):
         raise OptionError(f'{once} needs strategy="fold" with one partition')
     if request.graph.is_read_once and request.alternatives.gives_fields:
         raise OptionError(f"{once} gives only the field 'forest'; pass its chunks in a list")

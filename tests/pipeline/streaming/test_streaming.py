@@ -130,15 +130,19 @@ def test_columns_of_parquet_hold_numbers(parquet):
         mstflow.minimum_spanning_forest(parquet, memory="1GB")
 
 
-def test_an_iterator_is_folded():
-    forest = mstflow.minimum_spanning_forest(chunks(), num_vertices=N)
+@pytest.mark.parametrize("strategy", ["auto", "fold", "tree", "two-scan"])
+def test_an_iterator_is_folded(strategy):
+    forest = mstflow.minimum_spanning_forest(chunks(), num_vertices=N, strategy=strategy)
     assert np.array_equal(forest.edge_ids, EXPECTED)
     assert forest.strategy == "fold"
     assert np.array_equal(forest.v, V[EXPECTED])  # though it cannot be read again
+
+
+def test_an_iterator_needs_one_scan():
     for options, message in (
         ({}, "needs num_vertices="),
         (
-            {"num_vertices": N, "strategy": "two-scan"},
+            {"num_vertices": N, "strategy": "iterate"},
             'can be read only once needs strategy="fold" with one partition',
         ),
         (
