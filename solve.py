@@ -30,7 +30,7 @@ def minimum_spanning_forest(
     encoding: str | None = None,
     maximum: bool = False,
     algorithm: str | Pipeline = "auto",
-    backend: str = "auto",
+    backend: Any = "auto",
     threads: int | None = None,
     scheduler: Any = "inline",
     partitions: int | None = None,
@@ -80,8 +80,8 @@ def minimum_spanning_forest(
         Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline
         A name from `mstflow.algorithms()`, "auto", or a pipeline with the result ``forest``.
-    backend : str
-        A name from `mstflow.backends()`, or "auto".
+    backend : str or ArrayModule
+        A name from `mstflow.backends()`, an array module of your own, or "auto".
     threads : int, optional
         With scheduler "inline", the number of threads of compiled kernels. Default: the number of
         processors, limited by the environment variable OMP_NUM_THREADS. With "threads" and
@@ -177,7 +177,7 @@ def minimum_spanning_forests(
     weight: str | None = "weight",
     maximum: bool = False,
     algorithm: str | Pipeline = "auto",
-    backend: str = "auto",
+    backend: Any = "auto",
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> list[Forest]:

@@ -29,7 +29,7 @@ class Options:
     first_id: int | None = None
     encoding: str | None = None
     maximum: bool = False
-    backend: str = "auto"
+    backend: Any = "auto"
     threads: int | None = None
     scheduler: Any = "inline"
     partitions: int | None = None

@@ -38,6 +38,9 @@ operators (``==``, ``&``, ``~``, ``+``), slices and ``len``.
 | order_key, weights_of   | weights to unsigned keys of the same order, and back | n, 0           |
 | pointer_jump            | root of every node of a forest of parents            | n log depth, n |
 
+Of these, the vocabulary defines `offsets`, `partition`, `segmented_argmin` and `pointer_jump`. A
+module may override them, as those of part 3.
+
 **3. Fused functions**: compositions of functions of parts 1 and 2. The body of each is its
 definition. A module may override it with a single pass over memory, which must return the same
 bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of edges.
@@ -184,6 +187,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
 
     def offsets(self, lengths: Array, /, dtype: DType) -> Array:
         """Return the n + 1 CSR offsets of n segments: 0 and the inclusive scan of `lengths`."""
+        return self.concat([self.full(1, 0, dtype), self.scan(lengths, dtype)])
 
     def segmented_reduce(
         self, values: Array, offsets: Array, op: Reduction, initial: Any, /
@@ -210,6 +214,10 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         offsets : integer array of length n + 1
             Ascending from 0 to m.
         """
+        smallest, none = self.segmented_reduce(values, offsets, "min", 0), len(values)
+        is_smallest = values == self.segmented_broadcast(smallest, offsets)
+        position = self.where(is_smallest, self.arange(none, self.index_dtype(none)), none)
+        return self.segmented_reduce(position, offsets, "min", none)
 
     def segmented_broadcast(self, values: Array, offsets: Array, /) -> Array:
         """Return ``values[i]`` at each position of segment i.
@@ -272,6 +280,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
 
         No larger value comes before it. If `k` is at least the length, the order is unspecified.
         """
+        return self.sort(values)
 
     def any_signed(self, weights: Array, /) -> bool:
         """Return whether any weight has its sign bit set: a negative number or -0.0."""
@@ -308,6 +317,9 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
 
     def pointer_jump(self, parent: Array, /) -> Array:
         """Return the root of every node. A root is its own parent; there is no other cycle."""
+        while self.count((above := self.gather(parent, parent)) != parent):
+            parent = above
+        return parent
 
     # 3. Fused functions: the body is the definition.
 

@@ -159,7 +159,7 @@ def _primitive(name: str) -> Callable[..., Any]:
 
 
 class StrictArrays(ArrayModule):
-    """The primitives of parts 1 and 2 by NumPy on strict arrays; all others as defined."""
+    """Those primitives without a definition by NumPy on strict arrays; all others as defined."""
 
     name = "strict"
     threads = 1
@@ -174,7 +174,10 @@ class StrictArrays(ArrayModule):
         return _inner(array)
 
 
-for _name in vars(NumpyArrays).keys() - {"asarray", "to_host", "threads"}:
+#: The functions of part 2 that the vocabulary defines.
+_DEFINED = {"offsets", "partition", "pointer_jump", "segmented_argmin"}
+
+for _name in vars(NumpyArrays).keys() - {"asarray", "to_host", "threads", *_DEFINED}:
     if not _name.startswith("_"):
         setattr(StrictArrays, _name, _primitive(_name))
 

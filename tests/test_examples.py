@@ -4,6 +4,7 @@ import re
 import runpy
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from subprocess import CalledProcessError
 
@@ -14,7 +15,12 @@ import mstflow
 from pages import blocks_of, run_page
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+#: Without those that need a library that is not installed.
+EXAMPLES = [
+    path
+    for path in sorted((ROOT / "examples").glob("*.py"))
+    if path.stem != "jax_backend" or find_spec("jax")
+]
 #: The pages of users. Commands of `CONTRIBUTING.md` and `benchmarks` need a checkout, and hours.
 PAGES = [
     page

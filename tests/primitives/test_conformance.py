@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import primitive_cases  # noqa: F401  # it adds those of points
 from mstflow.pointsets.primitives.blocks import Blocks
 from mstflow.pointsets.primitives.searches import Proximity
 from mstflow.primitives import backends, vocabulary
@@ -17,7 +18,7 @@ from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.primitives.paths import Paths
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.sizes import tuned
-from primitive_cases import (
+from mstflow.testing.primitive_cases import (
     ALL,
     CASES,
     INDEX,
