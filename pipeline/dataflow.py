@@ -5,7 +5,7 @@ A check follows the steps in order, and updates the `FieldState` of every field.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from os import PathLike
@@ -252,11 +252,7 @@ def _fields_after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str,
     in_partitions = _check_reads(stage, known) and stage.combine is None
     _check_chosen(stage, known, in_partitions=in_partitions)
     after = dict(known)
-    for name, state in known.items():
-        if state.field.axis in stage.writes:
-            axis = state.field.axis.removeprefix("num_")
-            lost = f"lost when {stage.name!r} changed the {axis}"
-            after[name] = replace(state, lost=state.lost or lost)
+    _lose_along(stage.writes, repr(stage.name), after)
     return after | {name: FieldState(field, in_partitions) for name, field in stage.writes.items()}
 
 
@@ -272,6 +268,7 @@ def _fields_after_pipeline(step: Nested, known: dict[str, FieldState]) -> dict[s
 
 def _fields_after_binding(step: Binding, known: dict[str, FieldState]) -> dict[str, FieldState]:
     after = known | dict.fromkeys(step.new, FieldState(CHOSEN))
+    _lose_along(step.names.values(), step.title, after)
     for old, new in step.names.items():
         found = _find(known, old, step.title)
         is_added = new == step.added
@@ -280,6 +277,15 @@ def _fields_after_binding(step: Binding, known: dict[str, FieldState]) -> dict[s
         field = CHOSEN if is_added else found.field.renamed(step.names)
         after[new] = replace(found, field=field)
     return after
+
+
+def _lose_along(written: Iterable[str], writer: str, states: dict[str, FieldState]) -> None:
+    """Mark the fields along an axis as lost if the length of the axis is written."""
+    names = {*written}
+    for name, state in states.items():
+        if state.field.axis in names:
+            lost = f"lost when {writer} changed the {state.field.axis.removeprefix('num_')}"
+            states[name] = replace(state, lost=state.lost or lost)
 
 
 def _check_reads(stage: Stage, known: dict[str, FieldState]) -> bool:

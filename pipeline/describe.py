@@ -30,6 +30,8 @@ class _Row(NamedTuple):
     combine: str = ""
     #: Whether the rows below with a larger depth belong to it.
     has_body: bool = False
+    #: Precedes the names of the fields of the pipeline that contains it.
+    prefix: str = ""
 
 
 def as_text(
@@ -37,8 +39,8 @@ def as_text(
 ) -> str:
     """Return a table of the steps; the body of a loop or condition is indented below its verdict.
 
-    A pipeline within another one is indented below its name. The names of its own fields begin with
-    this name. If it contains itself, its second occurrence has no body.
+    A pipeline within another one is indented below its name, with its own fields. If it contains
+    itself, its second occurrence has no body.
 
     For a stage that runs once per partition, the second column contains "partitions" and the
     combination of the results.
@@ -47,7 +49,11 @@ def as_text(
     for row in _rows(steps, set(in_partitions)):
         runs = f"partitions, {row.combine}" if row.combine else "partitions"
         cells = "  " * row.depth + row.label, runs if row.in_partitions else ""
-        table.append((*cells, " ".join(row.reads), " ".join(row.writes)))
+        reads, writes = (
+            " ".join(name.removeprefix(row.prefix) for name in names)
+            for names in (row.reads, row.writes)
+        )
+        table.append((*cells, reads, writes))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)
     return "\n".join([title, "", *lines, "", f"result: {', '.join(result)}"])
@@ -95,7 +101,8 @@ def _rows(steps: Sequence[Step], in_partitions: set[str], depth: int = 0) -> Ite
             name, has_body = step.pipeline.name, not step.is_recursive
             yield _Row(name, depth, sorted(step.reads), [*step.writes], False, "", has_body)
             if has_body:
-                yield from _rows(step.body, in_partitions, depth + 1)
+                for row in _rows(step.body, in_partitions, depth + 1):
+                    yield row if row.prefix else row._replace(prefix=step.prefix)
         elif isinstance(step, Binding):
             for old, new in step.names.items():
                 (in_partitions.add if old in in_partitions else in_partitions.discard)(new)

@@ -84,13 +84,11 @@ class Stage:
     def reported(self) -> tuple[tuple[int, str], ...]:
         """The positions and names of the written fields that reports show.
 
-        A dot is in the names of fields that are private to a pipeline within another.
+        A field of a pipeline within another is reported without the prefix of its name.
         """
         fields = enumerate(self.writes.items())
         return tuple(
-            (place, name)
-            for place, (name, field) in fields
-            if field.is_reported and "." not in name
+            (place, name.rpartition(".")[2]) for place, (name, field) in fields if field.is_reported
         )
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..primitives.vocabulary import ArrayModule
 from .declare import stage
-from .fields import Amount, Count, Edges, Index, Keys, Verdict
+from .fields import Amount, Count, Edges, Keys, Verdict
 
 #: The smallest share of the sampled edges that are light. It bounds the number of passes, even if
 #: most light edges are parallel or loops.
@@ -89,29 +89,8 @@ def choose_pivot(
     return int(ops.partition(sample, int(rank))[int(rank)])
 
 
-@stage(writes="all_edges")
-def keep_edges(edges: Edges) -> Edges:
-    """Keep all edges, without a copy, before the light edges replace them."""
-    return edges
-
-
-@stage(writes="edges")
-def restore_edges(all_edges: Edges) -> Edges:
-    """Replace the light edges by all edges."""
-    return all_edges
-
-
-@stage(writes="edges")
+@stage(writes="light_edges")
 def select_light_edges(ops: ArrayModule, edges: Edges, pivot: Count, num_vertices: Count) -> Edges:
     """Select the edges whose keys are at most the pivot, and drop self-loops."""
     u, v, key, edge_id = edges
     return Edges(*ops.compact_pairs(u, v, key, pivot, ops.index_dtype(num_vertices), edge_id))
-
-
-@stage(writes="edges")
-def select_joining_edges(ops: ArrayModule, all_edges: Edges, labels: Index) -> Edges:
-    """Select the edges between two fragments, and replace their ends by the fragments.
-
-    `labels[x]` is the fragment of vertex x. Both ends of a light edge are in the same fragment.
-    """
-    return Edges(*ops.relabel_pairs(labels, *all_edges))

@@ -165,7 +165,6 @@ def test_descriptions_show_the_inner_pipeline():
     text = DEEP["renamed"].describe()
     assert "\nrecursive " in text
     assert "\n  drop_loops" in text
-    assert "recursive.light" in text
     assert text.count("recursive  ") == 2
     picture = DEEP["renamed"].draw()
     assert ">recursive</text>" in picture

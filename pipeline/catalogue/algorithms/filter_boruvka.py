@@ -24,7 +24,7 @@ from ....stages import edges, filter, fragments  # noqa: A004
 from ...dataflow import ByBackend
 from ...pipeline import Pipeline
 from ...steps import Loop
-from .boruvka_edgelist import CONTRACT, JOIN
+from .boruvka_edgelist import boruvka_edgelist
 
 #: The fastest values, by `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
 #:
@@ -42,29 +42,28 @@ PARAMETERS = {
     "sample_size": 2**13,
 }
 
-#: Select the light edges, and keep all edges for later.
-SELECT_LIGHT = (
-    filter.sample_keys,
-    filter.choose_pivot,
-    filter.keep_edges,
-    filter.select_light_edges,
-    edges.count_edges,
+#: Select the light edges.
+SELECT_LIGHT = (filter.sample_keys, filter.choose_pivot, filter.select_light_edges)
+
+#: Rounds of Boruvka that also label each vertex with its fragment.
+fragments_of = Pipeline(
+    "fragments",
+    fragments.start_levels,
+    *boruvka_edgelist.insert_after("create_new_vertex_ids", fragments.add_level).steps,
+    fragments.compose_labels,
+    result=("forest", "labels", "num_vertices"),
 )
 
 filter_boruvka = Pipeline(
     "filter-boruvka",
     Loop(
         *SELECT_LIGHT,
-        fragments.start_levels,
-        Loop(*JOIN, fragments.add_level, *CONTRACT, until=edges.no_edges_left),
-        fragments.compose_labels,
-        filter.select_joining_edges,
+        fragments_of.renamed(edges="light_edges"),
+        edges.relabel_edges.renamed(label="labels"),
         edges.count_edges,
         until=filter.sparse_graph_left,
     ),
-    edges.drop_loops,
-    edges.count_edges,
-    Loop(*JOIN, *CONTRACT, until=edges.no_edges_left),
+    boruvka_edgelist,
     values=PARAMETERS,
     summary="Boruvka on the lightest edges first, then on the edges still needed; "
     "the default on NumPy",

@@ -20,20 +20,18 @@ from ...steps import Loop
 from .boruvka_edgelist import CONTRACT
 from .filter_boruvka import PARAMETERS, SELECT_LIGHT
 
-#: Join the edges of all partitions, in the order of weight.
-KRUSKAL = (edges.concatenate_edges, kruskal.join_by_weight)
-
 filter_kruskal = Pipeline(
     "filter-kruskal",
     Loop(
         *SELECT_LIGHT,
-        *KRUSKAL,
+        edges.concatenate_edges.renamed(edges="light_edges"),
+        kruskal.join_by_weight,
         fragments.create_new_vertex_ids,
-        filter.restore_edges,
         *CONTRACT,
         until=filter.sparse_graph_left,
     ),
-    *KRUSKAL,
+    edges.concatenate_edges,
+    kruskal.join_by_weight,
     # Kruskal joins four edges per vertex as fast as it filters them, in less memory.
     values={**PARAMETERS, "dense": ByBackend(3.0, {"numba": 4.0})},
     summary="Kruskal on light edges first, then on the rest; the default with kernels",

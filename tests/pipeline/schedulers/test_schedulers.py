@@ -296,7 +296,7 @@ def test_fields_that_no_later_stage_needs_are_dropped_at_once():
     light, left = [], []
 
     def before(task):
-        if task.stage.name == "select_joining_edges":
+        if task.stage.name == "relabel_edges" and "labels" in task.stage.reads:
             left.extend(edges() for edges in light)
 
     def after(task, result):
