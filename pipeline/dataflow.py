@@ -258,7 +258,7 @@ def _fields_after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str,
 
 def _fields_after_pipeline(step: Nested, known: dict[str, FieldState]) -> dict[str, FieldState]:
     """Check a pipeline within another; a recursion is checked to the second level."""
-    if step.depth > 2:
+    if step.is_recursive and step.depth > 2:
         for name in step.reads:
             _find(known, name, step.title)
         return known | {name: FieldState(field) for name, field in step.writes.items()}

@@ -388,7 +388,9 @@ def walk(
     """
     for position, step in enumerate(steps):
         needed = needed_before(steps[position:], after)
-        if isinstance(step, Nested):
+        if isinstance(step, Stage | Binding):
+            yield step, needed
+        elif isinstance(step, Nested):
             if step.depth > MOST_LEVELS:
                 raise PipelineError(f"{step.title}: contains itself {MOST_LEVELS} times")
             yield from walk(step.body, needed_before(steps[position + 1 :], after), decide)
@@ -403,8 +405,6 @@ def walk(
             yield step.verdict, needed
             if decide(step, 0):
                 yield from walk(step.steps, needed_before(steps[position + 1 :], after), decide)
-        else:
-            yield step, needed  # type: ignore[misc]
 
 
 @lru_cache(maxsize=512)

@@ -107,8 +107,9 @@ class Task:
         outputs = tuple([_plain(value) for value in result])
         if len(outputs) != len(writes):
             raise PipelineError(f"{stage}: returned {len(outputs)} fields, not {len(writes)}")
-        for name in writes:
-            lengths.pop(name, None)  # it may be the length of an axis
+        if lengths:
+            for name in writes:
+                lengths.pop(name, None)  # it may be the length of an axis
         for (name, declared), value in zip(writes.items(), outputs, strict=True):
             if not declared.holds(value):
                 raise PipelineError(

@@ -84,3 +84,16 @@ def test_faults_on_a_page_are_found(kind, code, tmp_path):
 def test_public_name_is_in_the_reference(name):
     pages = [page.read_text() for page in ROOT.glob("docs/reference/*.md")]
     assert re.search(rf"^::: mstflow\.{name}\b", "\n".join(pages), re.MULTILINE)
+
+
+def test_what_pages_import_is_in_the_reference():
+    """So it is under the policy of versions."""
+    pages = "\n".join(page.read_text() for page in ROOT.glob("docs/reference/*.md"))
+    for page in PAGES:
+        found = re.findall(r"(?m)^from (mstflow\.[\w.]+) import ([^#\n(]+)", page.read_text())
+        for module, names in found:
+            for name in names.split(","):
+                path = f"{module}.{name.strip()}"
+                parents = [path[:dot] for dot in (m.start() for m in re.finditer(r"\.", path))]
+                is_listed = any(f"::: {part}\n" in f"{pages}\n" for part in (path, *parents[1:]))
+                assert is_listed or f"`{path}`" in pages, (page.name, path)
