@@ -4,9 +4,8 @@ A Boruvka round passes over the edges once and at least halves the number of fra
 edge to another. Edges inside a fragment are dropped, so Kruskal's algorithm has fewer to sort.
 """
 
-from mstflow import Loop, Pipeline, stage
+from mstflow import Loop, Pipeline, algorithm, stage
 from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
-from mstflow.pipeline.catalogue.algorithms.filter_kruskal import KRUSKAL
 from mstflow.stages.edges import count_edges, drop_loops
 from mstflow.stages.fields import Count, Verdict
 
@@ -35,7 +34,7 @@ boruvka_kruskal = Pipeline(
     count_edges,
     start_rounds,
     Loop(*JOIN, *CONTRACT, count_round, until=rounds_over),
-    *KRUSKAL,
+    algorithm("kruskal"),
     values={"rounds_of_boruvka": 2},
     summary="two rounds of Boruvka, then Kruskal",
 )
