@@ -68,6 +68,7 @@ def arguments(size: int, bits: int = 32) -> dict[str, Call]:
         "where": (mask, u, v),
         "argsort": (key[: 2**18],),
         "argsort, 64 bits": (key[: 2**18].astype(np.uint64) << np.uint64(30),),
+        "searchsorted": (node, v),
         "any_signed": (np.abs(weight),),
         "order_key": (weight,),
         "any_equal": (u, v),

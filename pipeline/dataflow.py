@@ -32,6 +32,8 @@ from .steps import (
 )
 
 _VERDICT = Field("", "verdict")
+#: Fields that runs read besides the result of a pipeline. Wings add those of their runs.
+READ_BY_RUNS: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Dataflow:
     def _has_effects(self) -> None:
         after = self._checked
         verdicts = {name for step in compounds_of(self.steps) for name in step.verdict.writes}
-        read = {*self.fields_read, *self.result, *verdicts}
+        read = {*self.fields_read, *self.result, *verdicts, *READ_BY_RUNS}
         records = {
             name
             for stage in self.stages()

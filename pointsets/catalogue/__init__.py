@@ -1,6 +1,6 @@
 """The algorithms for the points of `mstflow.points`, a file each."""
 
-from ...pipeline.dataflow import FieldState
+from ...pipeline.dataflow import READ_BY_RUNS, FieldState
 from ...pipeline.pipeline import INPUTS
 from ...stages.fields import Field
 
@@ -9,3 +9,4 @@ INPUTS.update(
     points=FieldState(Field("", "points"), only_of="mstflow.points"),
     core_samples=FieldState(Field("", "count"), only_of="mstflow.points"),
 )
+READ_BY_RUNS.add("core_distance")

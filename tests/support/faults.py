@@ -73,7 +73,7 @@ FAULTS = [
     ),
     Fault(
         "the sample has the first id of each block",
-        "stages/filter.py", "(block << bits) + (mixed >> (63 - bits))", "block << bits",
+        "stages/filter.py", "(block << bits) + (hashed(block) >> (63 - bits))", "block << bits",
         "tests/stages/test_filter.py", "regular",
     ),
     Fault(
