@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,9 @@ from ...graphs.source import EdgeSource
 from ...pipeline.options import Options
 from ...solve import minimum_spanning_forest
 from .terminal import Stopwatch, open_inputs, within
+
+#: Bytes that Arrow takes to write an output, beside its modules.
+_ARROW_OUTPUT = 25_000_000
 
 
 def find_forest(
@@ -30,7 +34,9 @@ def find_forest(
     graph = open_inputs(options, is_streamed=is_streamed)
     watch.stop("read")
     chosen = {"strategy": strategy, "scheduler": scheduler, **run_options}
-    with within(options.memory) as memory:
+    # The modules of a library that writes the output are loaded before.
+    has_arrow = options.output is not None and "pyarrow" in sys.modules
+    with within(options.memory, _ARROW_OUTPUT if has_arrow else 0) as memory:
         if prepare is not None and memory is not None:
             graph, changes = prepare(graph, options, memory)
             chosen |= changes

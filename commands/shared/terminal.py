@@ -168,15 +168,15 @@ def peak_rss_bytes() -> int:
 
 
 @contextlib.contextmanager
-def within(memory: str | None) -> Iterator[int | None]:
-    """Yield a memory bound minus the resident memory of this process.
+def within(memory: str | None, reserved: int = 0) -> Iterator[int | None]:
+    """Yield a memory bound minus the resident memory of this process and `reserved` bytes.
 
     If the rest is too small, the error states the smallest bound of the whole process.
     """
     if memory is None:
         yield None
         return
-    bound, held = parse_bytes(memory), rss_bytes()
+    bound, held = parse_bytes(memory), rss_bytes() + reserved
     try:
         yield max(1, bound - held)
     except MemoryBoundError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import importlib
 from collections.abc import Callable, Iterable
 from os import PathLike, fspath, sep
 from pathlib import Path
@@ -119,7 +120,7 @@ def _check_encoding(encoding: str) -> None:
 def writer_of(
     path: str | PathLike[str], *, has_coordinates: bool = False, has_names: bool = False
 ) -> Callable[[Path, EdgeTable], None]:
-    """Return the function that writes a file or folder of this name."""
+    """Return the function that writes a file or folder of this name; import its library."""
     suffix = Path(path).suffix.lower()
     target = npy.FORMAT if names_folder(path) else _WRITABLE.get(suffix)
     if target is None and suffix[1:] in _plugins():
@@ -131,6 +132,8 @@ def writer_of(
         raise OptionError(message)
     if has_names and not target.holds_names:
         raise OptionError(f"{path}: names and clusters of vertices need {NAMED_OUTPUTS}")
+    if target.writes_with:
+        importlib.import_module(target.writes_with)
     return target.write
 
 

@@ -82,6 +82,9 @@ class Format:
     holds_names: bool = False
     #: For a format that is recognised but not read: what to do with a file, for the error message.
     instead: str = ""
+    #: The module of a library that `write` uses. A command with a bound on memory imports it first,
+    #: so that the bound includes it.
+    writes_with: str = ""
 
     def graph(self, part: Part, weight: Weight) -> EdgeList:
         """Read a graph with the weights of this name; None stands for weight 1 on every edge.

@@ -212,6 +212,7 @@ FORMAT = Format(
     parquet_source,
     write_parquet,
     read_parquet_forest,
+    writes_with="pyarrow.parquet",
     begins=lambda line: line.startswith(b"PAR1"),
     tables=parquet_tables,
     has_columns=True,

@@ -102,8 +102,10 @@ def _first_invalid(weights: list[Any]) -> tuple[int, str] | None:
         try:
             column = checked_column("weight", [value])
         except GraphError:
+            column = None
+        if column is None and not isinstance(value, int | np.integer):
             return edge, f"is not a number: {value!r}"
-        if column.dtype.kind not in "biuf" or column.dtype.itemsize > 8:
+        if column is None or column.dtype.kind not in "biuf" or column.dtype.itemsize > 8:
             return edge, f"must be bool, integer or float16/32/64, not {value!r}"
         if value != value:
             return edge, "is NaN"

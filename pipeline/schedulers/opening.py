@@ -65,7 +65,7 @@ def _configured() -> Any:
     """Return the scheduler that Dask is configured for."""
     choice = dask.config.get("scheduler", None) or _active_client() or "threads"
     if choice in ("distributed", "dask.distributed"):  # Dask's setting while a client is active
-        choice = _active_client()
+        choice = _active_client() or "threads"  # a closed client may leave its setting
     return _ALIASES.get(choice, choice) if isinstance(choice, str) else choice
 
 

@@ -15,12 +15,13 @@ import pytest
 
 import interpreted_gpu
 import mstflow
+import primitive_cases  # noqa: F401  # it adds those of points
 from interpreted_gpu import KERNEL_SOURCES
 from lender import Lender
 from mstflow import primitives
 from mstflow.runtime.sizes import tuned
+from mstflow.testing.primitive_cases import CASES, Draws, compare
 from plant_faults import planted
-from primitive_cases import CASES, Draws, compare
 
 pytestmark = pytest.mark.on_gpu("results")
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import mstflow
+import primitive_cases  # noqa: F401  # it adds those of points
 from mstflow.primitives import Backend, array_module
 from mstflow.runtime.sizes import tuned
 from mstflow.runtime.team import Team
-from primitive_cases import CASES, Draws
+from mstflow.testing.primitive_cases import CASES, Draws
 
 pytestmark = pytest.mark.skipif("numba" not in mstflow.backends(), reason="needs numba")
 

@@ -287,6 +287,7 @@ FORMAT = Format(
     (".csv", ".txt", ".tsv", ".edges", ".el", ".edgelist"),
     blocks=csv_blocks,
     write=write_csv,
+    writes_with="pyarrow.csv",
     read_forest=read_csv_forest,
     begins=_begins,
     tables=csv_tables,

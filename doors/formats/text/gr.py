@@ -80,6 +80,7 @@ FORMAT = Format(
     (".gr", ".col"),
     blocks=gr_blocks,
     write=write_gr,
+    writes_with="pyarrow.csv",
     begins=begins,
     is_text=True,
 )

@@ -75,6 +75,7 @@ FORMAT = Format(
     (".mtx",),
     blocks=mtx_blocks,
     write=write_mtx,
+    writes_with="pyarrow.csv",
     begins=lambda line: line.lower().startswith(b"%%matrixmarket"),
     is_text=True,
 )

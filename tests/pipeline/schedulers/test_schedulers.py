@@ -179,7 +179,11 @@ def test_progress_of_concurrent_solves():
 def test_progress_of_a_tree_on_a_cluster(cluster):
     seen = []
     mstflow.minimum_spanning_forest(
-        GRAPH, scheduler=cluster, partitions=3, progress=lambda *step: seen.append(step)
+        GRAPH,
+        scheduler=cluster,
+        strategy="tree",
+        partitions=3,
+        progress=lambda *step: seen.append(step),
     )
     tasks = [step for step in seen if step[0] != "done"]
     assert [done for _, done, _ in tasks] == list(range(1, len(tasks) + 1))
@@ -548,7 +552,7 @@ def test_other_names_of_a_cluster(cluster, new_york):
     address = cluster.scheduler.address
     by_address = mstflow.minimum_spanning_forest(new_york, scheduler=address)
     assert (by_address.scheduler, by_address.strategy, by_address.partitions) == (
-        f"distributed ({address})", "tree", 2,
+        f"distributed ({address})", "iterate", 2,
     )  # fmt: skip
     with cluster.as_current():
         by_dask = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=3)
