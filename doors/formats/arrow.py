@@ -70,7 +70,7 @@ def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
     with arrow_errors(path):
         opened, num_bytes = _opened(path, choose, keys), 0
         for table in opened.tables(path, keys):
-            num_bytes += table.nbytes
+            num_bytes += table.get_total_buffer_size()  # `nbytes` fails on views before pyarrow 21
             check_decompressed(path, num_bytes)
             for start in range(0, max(1, len(table)), _TABLE_ROWS):
                 yield opened.names, table.slice(start, _TABLE_ROWS)
