@@ -12,6 +12,7 @@ from typing import Any
 
 from ..pipeline.pipeline import Pipeline
 from ..primitives import resolve_backend, why_not
+from ..runtime.kernel_cache import is_cached
 from ..runtime.sizes import sizes
 from .catalogue.boruvka_blocks import boruvka_blocks, choose_for_points
 from .distances import METRICS, SQUARES
@@ -22,6 +23,8 @@ _PAIR, _SQUARE, _OTHER = 20, 0.5, 2.0
 #: NumPy searches no tree: the definition of a search compares all pairs, and takes this many times
 #: as long as the blocks.
 _TREE = 10
+#: A kernel that every run by blocks compiles, and one of every run on a tree.
+BLOCKS_KERNEL, TREE_KERNEL = "keep_for_rows", "search_outside"
 #: The array modules with kernels that search a tree.
 _WITH_KERNELS = ("numba", "cupy")
 
@@ -72,8 +75,4 @@ def _state() -> tuple[set[str], list[float]]:
 
 
 def _are_cached(algorithm: str) -> bool:
-    from ..runtime.kernels import is_cached
-    from .primitives.compiled import blocks, search
-
-    is_blocks = algorithm == boruvka_blocks.name
-    return is_cached(blocks.keep_for_rows if is_blocks else search.search_outside)
+    return is_cached(BLOCKS_KERNEL if algorithm == boruvka_blocks.name else TREE_KERNEL)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..plugins import Plugin, registered, wing
+from ..runtime.kernel_cache import is_cached
 from ..runtime.sizes import sizes
 from .checked import CheckedModule
 from .vocabulary import ArrayModule
@@ -28,6 +29,9 @@ _EXTRAS = {
     "numba": "mstflow[cpu]",
     "cupy": "mstflow[cuda12] or mstflow[cuda13], depending on the driver",
 }
+
+#: A kernel of `compiled.kruskal` that stands for all; `mstflow info --compile` stores all at once.
+SAMPLE_KERNEL = "deal"
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -156,10 +160,7 @@ def loading_pays(edges_so_far: int, are_cached: Callable[[], bool]) -> bool:
 
 @functools.cache
 def _are_cached() -> bool:
-    from ..runtime.kernels import is_cached
-    from .compiled.kruskal import deal
-
-    return is_cached(deal)
+    return is_cached(SAMPLE_KERNEL)
 
 
 def gpu_pays(num_edges: int) -> bool:

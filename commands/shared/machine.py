@@ -10,7 +10,8 @@ from typing import Any
 
 from ...doors.formats import format_names
 from ...plugins import plugins
-from ...primitives import known_backends, why_not
+from ...primitives import SAMPLE_KERNEL, known_backends, why_not
+from ...runtime.kernel_cache import cache_folder, is_cached
 from ...runtime.team import kernel_threads
 
 _PACKAGES = ("dask", "distributed", "pyarrow", "matplotlib")
@@ -45,12 +46,8 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _describe_kernels() -> dict[str, Any]:
-    # One kernel is a sample for all: `compile_kernels` compiles and stores them together.
-    from ...primitives.compiled.kruskal import deal as any_kernel
-    from ...runtime.kernels import cache_folder, is_cached
-
     folder = cache_folder()
-    return {"folder": folder and str(folder), "are_compiled": is_cached(any_kernel)}
+    return {"folder": folder and str(folder), "are_compiled": is_cached(SAMPLE_KERNEL)}
 
 
 def compile_kernels() -> None:

@@ -1,12 +1,16 @@
 """Compiled kernels are stored in one folder for each version of the sources, never beside them."""
 
+import importlib
 import os
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
-from mstflow.runtime.kernels import remove_unused, source_key
+from mstflow.pointsets.choice import BLOCKS_KERNEL, TREE_KERNEL
+from mstflow.primitives import SAMPLE_KERNEL
+from mstflow.runtime.kernel_cache import remove_unused, source_key
 from processes import run_python
 
 ROOT = Path(__file__).parents[2]
@@ -14,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 LOAD = """
 import sys
 import numpy as np
-from mstflow.runtime.kernels import cache_folder
+from mstflow.runtime.kernel_cache import cache_folder
 {before}
 from mstflow.primitives.compiled.elements import count_up
 {after}
@@ -108,3 +112,33 @@ def test_unused_folders_are_removed(tmp_path):
         os.utime(tmp_path / name, (used, used))
     remove_unused(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("mstflow.primitives.compiled.kruskal", SAMPLE_KERNEL),
+        ("mstflow.pointsets.primitives.compiled.blocks", BLOCKS_KERNEL),
+        ("mstflow.pointsets.primitives.compiled.search", TREE_KERNEL),
+    ],
+)
+def test_the_cache_is_asked_for_kernels_that_exist(module, name):
+    assert numba.extending.is_jitted(getattr(importlib.import_module(module), name))
+
+
+SOLVE_WITHOUT_KERNELS = """
+import sys
+import numpy as np
+import mstflow
+u = np.arange(2_000_000)
+assert mstflow.minimum_spanning_forest((u, u // 2, u), memory="4GB").report.plan.backend == "numpy"
+assert "numba" not in sys.modules
+"""
+
+
+def test_a_solve_without_kernels_does_not_import_numba(tmp_path):
+    """Its time and its memory would count for nothing."""
+    done = run_python(
+        "-c", SOLVE_WITHOUT_KERNELS, variables={"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
