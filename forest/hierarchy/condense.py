@@ -79,17 +79,22 @@ class CondensedTree:
         return death
 
     @cached_property
+    def densest(self) -> NDArray[np.float64]:
+        """The largest density at which a vertex leaves each cluster or one inside it (float64)."""
+        densest = self.death.tolist()
+        for cluster in range(len(densest) - 1, 0, -1):
+            above = self.parent[cluster]
+            densest[above] = max(densest[above], densest[cluster])
+        return np.array(densest)
+
+    @cached_property
     def outlier_scores(self) -> NDArray[np.float64]:
         """Score of each vertex between 0 and 1, higher for outliers (GLOSH; float64, length n).
 
         Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data
         Clustering, Visualization, and Outlier Detection", TKDD 10 (2015).
         """
-        densest = self.death.tolist()
-        for cluster in range(len(densest) - 1, 0, -1):
-            above = self.parent[cluster]
-            densest[above] = max(densest[above], densest[cluster])
-        densest_at_home = np.array(densest)[self.home]
+        densest_at_home = self.densest[self.home]
         has_score = np.isfinite(self.density) & (densest_at_home > 0)
         with np.errstate(invalid="ignore"):
             score = 1 - self.density / np.where(has_score, densest_at_home, 1)

@@ -121,6 +121,8 @@ def all_pairs(estimator: Any, samples: Any, min_samples: int = 1) -> EdgeSource:
         name = _MINKOWSKI_METRICS.get(params.get("p", 2))
     elif params:
         name = None
+    elif name == "cosine" and not issparse(samples) and not samples.any(axis=1).all():
+        name = None  # scikit-learn's distance from a row of zeros is 1
     if name is not None and not issparse(samples):
         return points(samples, metric=name, min_samples=min_samples)
     metric, params = checked_metric(estimator, samples)
@@ -140,6 +142,19 @@ def solve_options(estimator: Any) -> dict[str, Any]:
     return {name: getattr(estimator, name) for name in ("backend", "threads", "progress")}
 
 
+def neighbor_search(estimator: Any, samples: Any) -> NearestNeighbors:
+    """Return the search for neighbors with the parameters of an estimator, without samples."""
+    metric, metric_params = checked_metric(estimator, samples)
+    return NearestNeighbors(
+        algorithm=resolve_algorithm(estimator, samples),
+        leaf_size=estimator.leaf_size,
+        metric=metric,
+        metric_params=metric_params,
+        p=None,  # its default would replace `p` of the parameters
+        n_jobs=estimator.n_jobs,
+    )
+
+
 def samples_forest(
     estimator: Any, samples: Any, min_samples: int = 1, alpha: float = 1.0
 ) -> Forest:
@@ -150,7 +165,8 @@ def samples_forest(
     is the distance to the `min_samples`-th nearest sample. Both numbers count the sample itself.
     `alpha` divides the distances, but not the core distances.
     """
-    algorithm, options = resolve_algorithm(estimator, samples), solve_options(estimator)
+    resolve_algorithm(estimator, samples)
+    options = solve_options(estimator)
     if estimator.n_neighbors is None:
         graph = all_pairs(estimator, samples, min_samples)
         if alpha == 1.0:
@@ -160,17 +176,9 @@ def samples_forest(
         return minimum_spanning_forest(edges, num_vertices=tree.num_vertices, **options)
     n = samples.shape[0]
     count = min(max(estimator.n_neighbors, min_samples), n)
-    metric, metric_params = checked_metric(estimator, samples)
-    search = NearestNeighbors(
-        n_neighbors=count,
-        algorithm=algorithm,
-        leaf_size=estimator.leaf_size,
-        metric=metric,
-        metric_params=metric_params,
-        p=None,  # its default would replace `p` of the parameters
-        n_jobs=estimator.n_jobs,
+    distances, neighbors = (
+        neighbor_search(estimator, samples).fit(samples).kneighbors(samples, count)
     )
-    distances, neighbors = search.fit(samples).kneighbors(samples)
     u, v = np.repeat(np.arange(n), count), neighbors.ravel()
     weight = distances.ravel() / alpha
     if min_samples > 1:

@@ -21,12 +21,22 @@ from ...solve import minimum_spanning_forest
 from .forests import (
     checked_metric,
     given_distances,
+    neighbor_search,
     resolve_algorithm,
     samples_forest,
     solve_options,
     warn_of_components,
 )
-from .trees import condensed_rows, exemplars, linkage_rows, persistence, tree_rows
+from .prediction import PredictionData
+from .trees import (
+    clusters_of,
+    condensed_rows,
+    exemplars,
+    label_clusters,
+    linkage_rows,
+    persistence,
+    tree_rows,
+)
 
 #: Labels of samples with an infinite or a missing value, as in scikit-learn.
 _INFINITE, _MISSING = -2, -3
@@ -90,6 +100,8 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         infinite.
     exemplars_ : list of arrays
         The rows of `X` that leave the leaves of each cluster last. Not for distances.
+    prediction_data_
+        What the functions of `mstflow.hdbscan` that predict need; None for distances.
     condensed_tree_, single_linkage_tree_, minimum_spanning_tree_
         Tables with the columns of the package hdbscan; `to_numpy` and `to_pandas` return them.
     children_ : int64 array of shape (n - 1, 2)
@@ -188,12 +200,27 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         self.children_ = linkage[:, :2].astype(np.int64)
         self.distances_ = linkage[:, 2]
         self.labels_, self.probabilities_, self.outlier_scores_ = clusters
-        self.cluster_persistence_ = persistence(tree, self.labels_, selected)
+        numbers, sizes = clusters_of(tree, self.labels_, selected)
+        self.cluster_persistence_ = persistence(tree, numbers, sizes)
         self.condensed_tree_ = condensed_rows(tree)
         self.single_linkage_tree_ = linkage_rows(linkage)
         self.minimum_spanning_tree_ = tree_rows(forest)
+        self.prediction_data_ = None
         if self.metric != "precomputed":
-            self.exemplars_ = [samples[rows] for rows in exemplars(tree, self.labels_, selected)]
+            last = exemplars(tree, numbers, selected)
+            self.exemplars_ = [samples[rows] for rows in last]
+            finite = np.flatnonzero(np.isfinite(row_sum))
+            self.prediction_data_ = PredictionData(
+                samples,
+                finite,
+                neighbor_search(self, samples[finite]),
+                self._checked_min_samples(len(finite)),
+                self.alpha,
+                tree,
+                label_clusters(numbers, selected),
+                numbers,
+                last,
+            )
         self.labels_[np.isinf(row_sum)] = _INFINITE
         self.labels_[np.isnan(row_sum)] = _MISSING
         for values in (self.probabilities_, self.outlier_scores_):
@@ -284,12 +311,6 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         scaled = (edges.u, edges.v, edges.weight / self.alpha)
         reachability = mutual_reachability(scaled, min_samples=min_samples, num_vertices=n)
         forest = minimum_spanning_forest(reachability, **solve_options(self))
-        if issparse(distances) and forest.num_components > 1:
-            message = (
-                f"The graph has {forest.num_components} components. HDBSCAN cannot be performed on "
-                "a disconnected graph; add edges, or fit each component."
-            )
-            raise ValueError(message)
         warn_of_components(forest, None)
         return forest
 

@@ -54,14 +54,30 @@ def tree_rows(forest: Forest) -> Rows:
     return Rows(rows[np.argsort(rows[:, 2], kind="stable")], ("from", "to", "distance"))
 
 
-def persistence(
+def clusters_of(
     tree: CondensedTree, labels: NDArray[np.int64], selected: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the cluster of the tree that each label stands for, and its number of vertices."""
+    is_member = labels >= 0
+    _, first, sizes = np.unique(labels[is_member], return_index=True, return_counts=True)
+    return np.asarray(selected)[tree.home[is_member][first]], sizes
+
+
+def label_clusters(clusters: NDArray[np.int64], selected: Sequence[int]) -> NDArray[np.int64]:
+    """Return the label of each cluster of the tree, which its selected one has; -1 for none."""
+    label = np.full(len(selected) + 1, -1)  # the last entry is that of -1
+    label[clusters] = np.arange(len(clusters))
+    labels: NDArray[np.int64] = label[np.asarray(selected)]
+    return labels
+
+
+def persistence(
+    tree: CondensedTree, clusters: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the stability of each cluster, relative to its size and the largest density.
 
     It is 1 if the largest density is infinite or 0.
     """
-    clusters, sizes = _clusters_of(tree, labels, selected)
     largest = float(max(tree.density.max(initial=0.0), tree.birth.max()))
     if not 0 < largest < np.inf:
         return np.ones(len(clusters))
@@ -70,21 +86,11 @@ def persistence(
 
 
 def exemplars(
-    tree: CondensedTree, labels: NDArray[np.int64], selected: Sequence[int]
+    tree: CondensedTree, clusters: NDArray[np.int64], selected: Sequence[int]
 ) -> list[NDArray[np.int64]]:
     """Return the exemplars of each cluster: the last vertices of each leaf inside it."""
     is_leaf = np.ones(len(tree.parent), bool)
     is_leaf[tree.parent[1:]] = False
     is_last = is_leaf[tree.home] & (tree.density == tree.death[tree.home])
     cluster_of = np.asarray(selected)[tree.home]
-    clusters, _ = _clusters_of(tree, labels, selected)
     return [np.flatnonzero(is_last & (cluster_of == cluster)) for cluster in clusters]
-
-
-def _clusters_of(
-    tree: CondensedTree, labels: NDArray[np.int64], selected: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the cluster of the tree that each label stands for, and its number of vertices."""
-    is_member = labels >= 0
-    _, first, sizes = np.unique(labels[is_member], return_index=True, return_counts=True)
-    return np.asarray(selected)[tree.home[is_member][first]], sizes

@@ -27,8 +27,10 @@ from processes import run_python
 X, _ = make_blobs(300, centers=4, n_features=3, cluster_std=1.5, random_state=3)
 D = pairwise_distances(X)
 
-#: Without tests of private functions, of a deprecation of scikit-learn, and the slowest ones.
+#: Without tests of private functions, of a deprecation of scikit-learn, of graphs that it refuses
+#: because they are not connected, and the slowest ones.
 SELECTED = "not labelling and not copy_warning and not algorithms and not min_cluster_size"
+SELECTED += " and not disconnected"
 
 
 def test_tests_of_scikit_learn_pass(tmp_path):
@@ -310,6 +312,27 @@ def test_missing_values_have_no_outlier_score():
     rows = np.append(X, [[np.nan, 0, 0]], axis=0)
     scores = HDBSCAN().fit(rows).outlier_scores_
     assert np.isnan(scores).tolist() == [False] * len(X) + [True]
+
+
+def test_components_of_a_sparse_graph_join_at_infinity():
+    graph = kneighbors_graph(np.concatenate([X, X + 1000]), 120, mode="distance")
+    forest = mstflow.minimum_spanning_forest(mstflow.mutual_reachability(graph, min_samples=5))
+    with pytest.warns(UserWarning, match="graph of distances has 2 components"):
+        found = HDBSCAN(metric="precomputed").fit(graph)
+    assert np.isinf(found.distances_).sum() == 1
+    np.testing.assert_array_equal(found.labels_, forest.hdbscan(min_cluster_size=5))
+
+
+def test_rows_of_zeros_have_no_direction():
+    """Their cosine distance is 1, as in scikit-learn, also from each other."""
+    samples = np.concatenate([np.zeros((2, 3)), X])
+    ours = HDBSCAN(metric="cosine").fit(samples)
+    theirs = sklearn.cluster.HDBSCAN(metric="cosine", copy=True).fit(samples)
+    assert is_same_partition(ours.labels_, theirs.labels_)
+    found = SingleLinkage(metric="cosine").fit(samples)
+    assert (found.distances_ == 1).sum() == 2
+    with pytest.raises(GraphError, match="X is zero in row 0"):
+        mstflow.points(samples, metric="cosine")
 
 
 @pytest.mark.parametrize("estimator", [HDBSCAN, SingleLinkage])
