@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -113,25 +113,42 @@ class Cluster(Scheduler):
     """The workers of a `distributed.Client`.
 
     If they are processes of this machine, they read the caller's arrays from files in `folder`.
-    Without a folder they are a cluster, and Dask sends the arrays.
+    Without a folder they are a cluster, and Dask sends the arrays. `connect` returns the client; if
+    the number of workers is given, it is called only when there is a task.
     """
 
     is_remote = True
 
     def __init__(
-        self, client: Any, name: str, *, task_threads: int = 1, folder: str | None = None
+        self,
+        connect: Callable[[], Any],
+        name: str,
+        *,
+        workers: int | None = None,
+        task_threads: int = 1,
+        folder: str | None = None,
     ) -> None:
-        super().__init__(name, 1, task_threads, is_cluster=folder is None, eager=False)
-        self._client, self.input_folder = client, folder
+        super().__init__(name, workers or 1, task_threads, is_cluster=folder is None, eager=False)
+        self._connect, self.input_folder = connect, folder
         self._pending: dict[str, weakref.ref[_Handle]] = {}
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self.begin_run()
+        if workers is None:
+            self._count_workers()
+
+    @cached_property
+    def _client(self) -> Any:
+        """The client; workers of this machine start with it, after a plan was accepted."""
+        client = self._connect()
+        client.subscribe_topic(_TOPIC, _receive)
+        return client
+
+    def _count_workers(self) -> None:
         with self._errors():
-            client.subscribe_topic(_TOPIC, _receive)
-            if not client.nthreads():  # an adaptive cluster starts a worker when there is a task
+            if not self._client.nthreads():  # an adaptive cluster starts one when there is a task
                 self.gather([self.submit(int, key="wait_for_workers")])
-            self.workers = sum(client.nthreads().values()) or 1
-            self.worker_memory = _thread_memory(client)
+            self.workers = sum(self._client.nthreads().values()) or 1
+            self.worker_memory = _thread_memory(self._client)
 
     def begin_run(self) -> None:
         """Begin a run whose tasks have new keys, and whose notes have a new token."""
@@ -140,10 +157,14 @@ class Cluster(Scheduler):
         self.note = partial(_log, self._token)
         _receivers[self._token] = self
         self._taken = 0
+        self.__dict__.pop("_slots", None)
+
+    @cached_property
+    def _slots(self) -> list[str]:
+        """The worker of each thread. Adjacent partitions, which are merged first, share one."""
         with self._errors():
             threads = self._client.nthreads()
-        #: The worker of each thread. Adjacent partitions, which are merged first, share one.
-        self._slots = [worker for worker, count in threads.items() for _ in range(count)]
+        return [worker for worker, count in threads.items() for _ in range(count)]
 
     def submit(
         self,
@@ -261,6 +282,8 @@ class Cluster(Scheduler):
         try:
             yield
         except (Exception, CancelledError) as error:
+            if isinstance(error, MstflowError):
+                raise
             if self._client.status != "running":
                 raise WorkerError(
                     "the client was closed, or lost its scheduler, while the call was running "

@@ -80,16 +80,17 @@ def _of_client(client: Any, threads: int, stack: contextlib.ExitStack) -> Schedu
         raise OptionError(f"the client is {client.status}, not running")
     _release_thread(stack)
     name = f"distributed ({client.scheduler.address})"
-    cluster = Cluster(client, name, task_threads=threads)
+    cluster = Cluster(lambda: client, name, task_threads=threads)
     stack.callback(cluster.release)
     return cluster
 
 
 def _of_processes(workers: int, stack: contextlib.ExitStack) -> Scheduler:
-    """Return the scheduler of new worker processes, which end when the stack closes."""
+    """Return the scheduler of worker processes, which start with a task and end with the stack."""
     check_process()
     folder = stack.enter_context(scratch_folder(dask.config.get("temporary-directory", None)))
-    return Cluster(local_cluster(workers, folder, stack), "processes", folder=folder)
+    start = partial(local_cluster, workers, folder, stack)
+    return Cluster(start, "processes", workers=workers, folder=folder)
 
 
 def _release_thread(stack: contextlib.ExitStack) -> None:

@@ -80,7 +80,7 @@ def test_a_worker_that_dies_while_it_receives_arrays():
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         local_workers(1) as client,
     ):
-        scheduler = Cluster(client, "a cluster")
+        scheduler = Cluster(lambda: client, "a cluster")
         client.cluster.scale(0)
         while client.nthreads():
             time.sleep(0.05)

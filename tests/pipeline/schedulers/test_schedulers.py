@@ -496,6 +496,26 @@ def test_worker_processes_that_do_not_start_are_an_error(tmp_path, monkeypatch, 
         local_cluster(1, str(tmp_path), stack, start_seconds=1)
 
 
+REFUSED = """
+import sys
+import mstflow
+if __name__ == "__main__":
+    graph = [0, 1], [1, 2], [1.0, 2.0]
+    try:
+        mstflow.minimum_spanning_forest(graph, scheduler="processes", threads=2, memory=1)
+    except mstflow.errors.MemoryBoundError:
+        assert "distributed" not in sys.modules
+    else:
+        raise AssertionError
+"""
+
+
+def test_a_refused_run_starts_no_workers(tmp_path):
+    (tmp_path / "program.py").write_text(REFUSED)
+    done = run_python(tmp_path / "program.py")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 UNGUARDED = """
 import mstflow
 print("start", flush=True)
