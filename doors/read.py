@@ -109,6 +109,9 @@ def open_graph(
     the calling thread: most lazy tables can be neither sent to a process nor shared by threads.
     """
     graph = series_as_table(graph)
+    paths = places_of(graph)
+    if encoding is not None and not paths:
+        raise OptionError(f"encoding= is for files, and this graph is a {type(graph).__name__}")
     if callable(weight) and ends is None:
         return edge_list(graph, num_vertices, weight)
     if not isinstance(weight, str | int | None) or isinstance(weight, bool):
@@ -124,7 +127,7 @@ def open_graph(
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     wanted = wanted_columns(columns, weight)
-    if not (paths := places_of(graph)):
+    if not paths:
         is_streamed_table = is_bounded and is_inline and is_lazy(graph)
         opened = stream_table(graph, wanted) if is_streamed_table else adopt(graph, wanted)
     elif is_streamed:

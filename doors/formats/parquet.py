@@ -178,6 +178,9 @@ def _opened(path: Place) -> Iterator[Any]:
         if file.metadata.num_rows > max_expanded_size(path):
             message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
             raise ValueError(message)
+        if (held := _starts(file)[-1]) != file.metadata.num_rows:
+            message = f"states {file.metadata.num_rows:,} rows, but {held:,} in its row groups"
+            raise ValueError(message)
         yield file
 
 

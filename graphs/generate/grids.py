@@ -76,7 +76,12 @@ def grid(
     ------
     OptionError
         If the number of axes, the connectivity or the channel axis are invalid.
+    GraphError
+        If `values` is a masked array.
     """
+    if isinstance(values, np.ma.MaskedArray):
+        message = "values must not be a masked array; fill the masked places, as with inf"
+        raise GraphError(message)
     array = np.asarray(values)
     if channel_axis is not None:
         if not -array.ndim <= channel_axis < array.ndim:

@@ -655,3 +655,10 @@ def test_objects_that_are_large_integers(is_numpy):
 def test_the_weights_are_not_an_end():
     with pytest.raises(OptionError, match="column 'u' has an end of each edge, not the weights"):
         minimum_spanning_forest({"u": [0], "v": [1], "weight": [5]}, weight="u")
+
+
+@pytest.mark.parametrize("ends", [None, ("u", "v")])
+def test_an_encoding_is_refused_for_a_graph_in_memory(ends):
+    table = pandas.DataFrame({"u": ["1"], "v": ["2"], "weight": [1]})
+    with pytest.raises(OptionError, match="encoding= is for files, and this graph is a DataFrame"):
+        minimum_spanning_forest(table, encoding="latin-1", ends=ends)

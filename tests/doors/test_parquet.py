@@ -116,3 +116,15 @@ def test_every_dtype_of_weights(tmp_path):
         weight = np.array([1, 0], dtype)
         path = written(tmp_path / "g.parquet", {"u": [0, 1], "v": [1, 2], "weight": weight})
         assert read_parquet(path).weight.dtype == weight.dtype
+
+
+def test_a_footer_with_fewer_rows_in_a_row_group(tmp_path):
+    rows, path = np.arange(77), tmp_path / "edges.parquet"
+    parquet.write_table(pa.table({"u": rows, "v": rows + 1}), path)
+    content = path.read_bytes()
+    stated = content.rindex(b"\x9a\x01")  # 77 as a signed integer of variable size
+    path.write_bytes(content[:stated] + b"\x98" + content[stated + 1 :])
+    message = "edges.parquet.*: states 77 rows, but 76 in its row groups"
+    for read in (read_parquet, parquet_source):
+        with pytest.raises(FileFormatError, match=message):
+            read(path)

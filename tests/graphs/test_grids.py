@@ -312,6 +312,11 @@ def test_bad_grids(arguments, options, message):
         mstflow.grid(*arguments, **options)
 
 
+def test_a_mask_is_not_dropped():
+    with pytest.raises(GraphError, match="values must not be a masked array"):
+        mstflow.grid(np.ma.masked_equal(np.eye(3), 1))
+
+
 @pytest.mark.parametrize(
     ("values", "weight", "message"),
     [
