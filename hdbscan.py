@@ -6,6 +6,7 @@ except ModuleNotFoundError as error:
     message = "mstflow.hdbscan needs the package scikit-learn; install mstflow[sklearn]"
     raise ModuleNotFoundError(message, name="sklearn") from error
 
+from .pointsets.estimators.package import HDBSCAN, hdbscan
 from .pointsets.estimators.prediction import (
     all_points_membership_vectors,
     approximate_predict,
@@ -14,8 +15,10 @@ from .pointsets.estimators.prediction import (
 )
 
 __all__ = [
+    "HDBSCAN",
     "all_points_membership_vectors",
     "approximate_predict",
     "approximate_predict_scores",
+    "hdbscan",
     "membership_vector",
 ]

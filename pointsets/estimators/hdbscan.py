@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -256,7 +257,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         check_count("min_cluster_size", self.min_cluster_size, 2, optional=False)
         check_count("min_samples", self.min_samples, 1)
         check_count("n_neighbors", self.n_neighbors, 2)
-        if not self.alpha > 0:
+        if not isinstance(self.alpha, Real) or not self.alpha > 0:
             message = f"alpha must be greater than 0, not {self.alpha!r}"
             raise ValueError(message)
         if self.store_centers not in (None, "centroid", "medoid", "both"):
@@ -320,17 +321,14 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         members = [np.flatnonzero(self.labels_ == cluster) for cluster in clusters]
         shape = (len(members), samples.shape[1])
         if self.store_centers in ("centroid", "both"):
-            means = [
-                np.average(samples[rows], axis=0, weights=self.probabilities_[rows])
-                for rows in members
-            ]
+            means = [centroid(samples[rows], self.probabilities_[rows]) for rows in members]
             self.centroids_ = np.array(means).reshape(shape)
         if self.store_centers in ("medoid", "both"):
-            medoids = []
             metric, params = checked_metric(self, samples[self.labels_ > _INFINITE])
-            for rows in members:
-                distances = pairwise_distances(samples[rows], metric=metric, **params)
-                medoids.append(rows[(distances * self.probabilities_[rows]).sum(axis=1).argmin()])
+            medoids = [
+                rows[medoid(samples[rows], self.probabilities_[rows], metric, params)]
+                for rows in members
+            ]
             self.medoids_ = samples[medoids].reshape(shape)
 
     def __sklearn_tags__(self) -> Any:
@@ -339,6 +337,18 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.metric != "precomputed"
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def centroid(samples: Any, weights: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the weighted mean of samples."""
+    mean: NDArray[Any] = np.average(samples, axis=0, weights=weights)
+    return mean
+
+
+def medoid(samples: Any, weights: NDArray[np.float64], metric: Any, params: dict[str, Any]) -> int:
+    """Return the position of the sample with the smallest sum of weighted distances."""
+    distances = pairwise_distances(samples, metric=metric, **params)
+    return int((distances * weights).sum(axis=1).argmin())
 
 
 def _num_neighbors(edges: EdgeList) -> NDArray[np.int64]:
