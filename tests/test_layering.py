@@ -23,7 +23,7 @@ LAYERS = {
     "forest": {"pipeline", "stages", "primitives", "graphs", "runtime"},
     "pointsets": {"forest", "pipeline", "stages", "primitives", "graphs", "runtime"},
     "testing": {"pipeline", "stages", "primitives", "graphs"},
-    "interop": {"doors", "forest", "pipeline", "primitives", "graphs", "runtime"},
+    "interop": {"doors", "pointsets", "forest", "pipeline", "primitives", "graphs", "runtime"},
     "commands": {"doors", "forest", "pipeline", "primitives", "graphs", "runtime"},
 }
 HEAVY = [

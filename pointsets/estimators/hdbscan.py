@@ -102,7 +102,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     exemplars_ : list of arrays
         The rows of `X` that leave the leaves of each cluster last. Not for distances.
     prediction_data_
-        What the functions of `mstflow.hdbscan` that predict need; None for distances.
+        What the functions of `mstflow.interop.hdbscan` that predict need; None for distances.
     condensed_tree_, single_linkage_tree_, minimum_spanning_tree_
         Tables with the columns of the package hdbscan; `to_numpy` and `to_pandas` return them.
     children_ : int64 array of shape (n - 1, 2)

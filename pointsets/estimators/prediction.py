@@ -131,7 +131,7 @@ def approximate_predict(
     Parameters
     ----------
     clusterer : HDBSCAN
-        A fitted estimator of `mstflow.cluster` or of `mstflow.hdbscan`.
+        A fitted estimator of `mstflow.cluster` or of `mstflow.interop.hdbscan`.
     points_to_predict : array of shape (m, features)
     return_connecting_points : bool
         Whether to return `neighbors`.

@@ -1,4 +1,4 @@
-"""`mstflow.hdbscan` has the parameters of the package hdbscan, and counts samples as it does."""
+"""The class for users of the package hdbscan has its parameters, and counts samples as it does."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.estimator_checks import check_estimator
 
 from mstflow import cluster
-from mstflow.hdbscan import HDBSCAN, approximate_predict, hdbscan
+from mstflow.interop.hdbscan import HDBSCAN, approximate_predict, hdbscan
 
 X, _ = make_blobs(120, centers=3, n_features=3, cluster_std=1.2, random_state=1)
 

@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
 from mstflow.cluster import HDBSCAN
-from mstflow.hdbscan import (
+from mstflow.interop.hdbscan import (
     all_points_membership_vectors,
     approximate_predict,
     approximate_predict_scores,
