@@ -18,6 +18,7 @@ from ...graphs.source import EdgeSource
 from ...runtime.sizes import sizes
 from ..schedulers.scheduler import Workers
 from .facts import SEGMENT_EDGE, GraphFacts
+from .threads import readers
 
 
 class _ModuleBytes(NamedTuple):
@@ -54,7 +55,7 @@ _DENSE = 4
 
 #: Bytes of a process for Dask.
 _DASK = 40_000_000
-#: Bytes per edge of a block that a thread reads, without two copies of its weight.
+#: Bytes per edge of a block that a thread reads or selects from, without two copies of its weight.
 _BLOCK_EDGE = 32
 #: The pool reuses freed blocks at the lowest addresses, so gaps between blocks stay in memory: a
 #: share of all arrays.
@@ -192,8 +193,8 @@ class ScanMemory:
         """Bytes of the blocks that the threads of a task read."""
         edge = _BLOCK_EDGE + 2 * self.graph.weight_bytes
         block = edge * min(sizes().block_edges, self._largest_partition)
-        threads = self.scheduler.task_threads
-        return threads * block + self.graph.segment_bytes(threads)
+        blocks = readers(self.scheduler.task_threads)
+        return blocks * block + self.graph.segment_bytes(blocks)
 
     def _array_bytes(self, capacity: int) -> int:
         """Return the bytes of the arrays of a task, at the step that needs most."""
@@ -328,8 +329,8 @@ class SweepMemory:
     @property
     def _fixed_bytes(self) -> int:
         """Bytes that do not depend on the number of edges that a sweep holds."""
-        threads = self.scheduler.task_threads
-        blocks = threads * _DEALT_EDGE * sizes().block_edges + self.graph.segment_bytes(threads)
+        count = readers(self.scheduler.task_threads)
+        blocks = count * _DEALT_EDGE * sizes().block_edges + self.graph.segment_bytes(count)
         tiles = self.graph.num_vertices // sizes().tile * _TILE_RANK
         return _SWEEP + blocks + tiles
 

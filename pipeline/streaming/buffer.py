@@ -63,9 +63,14 @@ class EdgeBuffer:
         return Columns(*(column[: self._size] for column in self._columns))
 
     def release(self) -> Columns:
-        """Return the edges in arrays of exact size; the buffer must not be used again."""
-        if self._size == len(self._columns[0]):
-            return Columns(*self._columns)
+        """Return the edges; the buffer must not be used again.
+
+        They are copied if this frees more than half of the buffer, or if it has more edges than
+        fragments, which is the most that a bound on memory counts for edges that wait.
+        """
+        length = len(self._columns[0])
+        if self._size >= length // 2 and length <= self._num_fragments:
+            return self.columns
         copies = self._allocate(self._size, self._columns)
         for copy, column in zip(copies, self.columns, strict=True):
             copy[:] = column

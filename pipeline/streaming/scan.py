@@ -25,7 +25,7 @@ from .buffer import EdgeBuffer, Selected
 from .checkpoint import Record
 from .hub_filter import HubFilter
 from .solver import Solver
-from .threads import Block, in_order
+from .threads import Block, read_in_order
 
 
 @dataclass(frozen=True)
@@ -164,20 +164,22 @@ class _Scan:
         # The first scan reads all edges, because it checks them for all scans.
         may_stop = source.is_checked or self.labels is not None
         calls = (
-            partial(self._select, block, positions, buffer.limit) for block in rest.blocks(size)
+            (read, partial(self._select, first, positions, buffer.limit))
+            for first, _, read in rest.blocks(size)
         )
-        for selected in in_order(calls, self._solver.backend):
+        for selected in read_in_order(calls, self._solver.backend):
             yield selected
             if may_stop and buffer.limit is not None and buffer.limit < 0:
                 self._num_read = total or self._num_read  # all later edges exceed the limit
                 return
 
-    def _select(self, block: Block, positions: NDArray[Any], limit: int | None) -> Selected:
-        """Read a block; select the edges with keys up to `limit` that join two fragments."""
-        first, count, read = block
+    def _select(
+        self, first: int, positions: NDArray[Any], limit: int | None, block: Block
+    ) -> Selected:
+        """Select the edges of a block with keys up to `limit` that join two fragments."""
         ops, labels = self._solver.thread_ops, self.labels
-        num_vertices = self.scanner.num_vertices
-        u, v, weight = map(ops.asarray, read())
+        num_vertices, count = self.scanner.num_vertices, len(block[0])
+        u, v, weight = map(ops.asarray, block)
         u, v = (as_index(ids, num_vertices) for ids in (u, v))
         is_short = count <= len(positions)
         position = positions[:count] if is_short else ops.arange(count, positions.dtype)

@@ -37,7 +37,7 @@ from .buckets import (
 )
 from .checkpoint import Record
 from .solver import Solver
-from .threads import Block, in_order
+from .threads import Block, in_order, read_in_order
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,11 @@ class Sweeper:
         saved_at = time.perf_counter()
         rest = source.slice(buckets.num_read, self.num_edges)
         size = max(1, min(sizes().block_edges, self.capacity // 2))
-        calls = (partial(self._deal, buckets.order, block) for block in rest.blocks(size))
-        for count, dealt in in_order(calls, self.solver.backend):
+        calls = (
+            (read, partial(self._deal, buckets.order, first))
+            for first, _, read in rest.blocks(size)
+        )
+        for count, dealt in read_in_order(calls, self.solver.backend):
             buckets.append(dealt)
             buckets.num_read += count
             if record is not None and time.perf_counter() - saved_at > record.seconds:
@@ -113,11 +116,10 @@ class Sweeper:
                 f"{show_bytes(free)} are free; {ANOTHER_FOLDER}"
             )
 
-    def _deal(self, order: VertexOrder, block: Block) -> tuple[int, Dealt]:
-        """Read a block, drop self-loops, and sort the other edges by their buckets."""
-        first, count, read = block
-        ops = self.solver.thread_ops
-        u, v, weight = map(ops.asarray, read())
+    def _deal(self, order: VertexOrder, first: int, block: Block) -> tuple[int, Dealt]:
+        """Drop the self-loops of a block, and sort its other edges by their buckets."""
+        ops, count = self.solver.thread_ops, len(block[0])
+        u, v, weight = map(ops.asarray, block)
         check_dtype(first, weight.dtype, self.weight_dtype)
         u, v = (order.positions(ops, as_index(ends, self.num_vertices)) for ends in (u, v))
         key = ops.order_key(weight, descending=self.solver.maximum)
