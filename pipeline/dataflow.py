@@ -251,7 +251,10 @@ def _merge_states(skipped: FieldState | None, entered: FieldState) -> FieldState
 
 
 def _fields_after_stage(stage: Stage, known: dict[str, FieldState]) -> dict[str, FieldState]:
-    in_partitions = _check_reads(stage, known) and stage.combine is None
+    in_partitions = _check_reads(stage, known)
+    if stage.is_exchange and not in_partitions:
+        raise PipelineError(f"{stage.title}: only partitions exchange values; it reads none")
+    in_partitions = in_partitions and not stage.is_combined
     _check_chosen(stage, known, in_partitions=in_partitions)
     after = dict(known)
     _lose_along(stage.writes, repr(stage.name), after)

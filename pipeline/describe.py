@@ -113,7 +113,7 @@ def _stage_row(stage: Stage, in_partitions: set[str], depth: int) -> _Row:
     combine, runs_in_partitions = stage.combine, not in_partitions.isdisjoint(stage.reads)
     name = combine if isinstance(combine, str) else getattr(combine, "__name__", "")
     in_partitions.difference_update(stage.writes)
-    if runs_in_partitions and combine is None:
+    if runs_in_partitions and not stage.is_combined:
         in_partitions.update(stage.writes)
     return _Row(stage.name, depth, [*stage.reads], [*stage.writes], runs_in_partitions, name)
 

@@ -30,10 +30,14 @@ from .tasks import Slot, Task
 
 
 class _Item(NamedTuple):
-    """One field of a task's result, or all of them (None); the scheduler holds the result."""
+    """One field of a task's result, or all of them (None); the scheduler holds the result.
+
+    If the field is a tuple with a value for each partition, `place` is the number of the partition.
+    """
 
     handle: Any
     item: int | None
+    place: int | None = None
 
 
 def execute(
@@ -222,12 +226,19 @@ class _Run:
             for name, declared in stage.writes.items():
                 if declared.kind != "chosen":
                     fields.pop(name, None)
-        is_value = self.scheduler.eager
-        for fields, result in zip(places, results, strict=True):
+        for place, (fields, result) in enumerate(zip(places, results, strict=True)):
             for item, (name, declared) in enumerate(stage.writes.items()):
-                value = result[item] if is_value else _Item(result, item)
+                value = self.written(result, item)
+                if stage.is_exchange:
+                    value = Collected(self.written(each, item, place) for each in results)
                 is_chosen = declared.kind == "chosen"
                 fields[name] = Collected((*fields.get(name, ()), value)) if is_chosen else value
+
+    def written(self, result: Any, item: int, place: int | None = None) -> Any:
+        """Return one field of a task's result; with `place`, its value for this partition."""
+        if not self.scheduler.eager:
+            return _Item(result, item, place)
+        return result[item] if place is None else result[item][place]
 
     def gather(self, name: str) -> Any:
         """Fetch the value of a field; concatenate those of several partitions."""
@@ -313,7 +324,7 @@ def _slots(value: Any, handles: list[Any]) -> Any:
     argument = next((at for at, each in enumerate(handles) if each is value.handle), len(handles))
     if argument == len(handles):
         handles.append(value.handle)
-    return Slot(argument, value.item)
+    return Slot(argument, value.item, value.place)
 
 
 def _filled(value: Any, results: list[Any]) -> Any:

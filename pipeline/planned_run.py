@@ -16,6 +16,7 @@ from ..graphs.source import EdgeSource
 from ..primitives import Backend, reading_backend, transfer
 from ..runtime.memory import keeping_blocks
 from ..runtime.scratch import scratch_folder
+from ..runtime.sizes import sizes
 from ..stages.fields import rebuilt
 from .catalogue.strategies import STRATEGIES, from_columns, strategy_flow
 from .dataflow import Dataflow
@@ -45,7 +46,8 @@ class PlannedRun:
     @property
     def task_backend(self) -> Backend:
         """The array module of the strategy's own tasks."""
-        reads_blocks = self.plan.strategy not in ("whole", "iterate") or self.plan.holds_forests
+        loads = self.plan.strategy in ("whole", "iterate", "exchange")
+        reads_blocks = not loads or self.plan.holds_forests
         return reading_backend(self.backend) if reads_blocks else self.backend
 
     @property
@@ -77,7 +79,7 @@ class PlannedRun:
                 parts = split(source, self.plan.partitions, self.scheduler)
                 fields, report = execute(
                     self.flow,
-                    [{"source": part} for part in parts],
+                    self._partition_fields(parts),
                     self._initial_fields() | self._reader(folder),
                     scheduler=self.scheduler,
                     backend=self.task_backend,
@@ -86,6 +88,12 @@ class PlannedRun:
                 )
             report.plan = self.plan
             return self._results(fields), report
+
+    def _partition_fields(self, parts: list[EdgeSource]) -> list[dict[str, Any]]:
+        """Return the initial fields of each partition."""
+        if "rank" not in self.flow.inputs:
+            return [{"source": part} for part in parts]
+        return [{"source": part, "rank": rank} for rank, part in enumerate(parts)]
 
     def _open_records(self) -> Callable[[str], Record] | None:
         """Open the records of tasks, if the run has a checkpoint."""
@@ -124,6 +132,7 @@ class PlannedRun:
             "first_edge": self.source.first_id,
             "num_light": self.plan.num_light,
             "num_partitions": self.plan.partitions,
+            "few": sizes().joined_by_one_rank,
         }
 
     def _reader(self, folder: str) -> dict[str, Any]:

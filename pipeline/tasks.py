@@ -32,16 +32,19 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 class Slot(NamedTuple):
     """A placeholder for item `item` of the result passed as argument number `argument`.
 
-    Without an item, it stands for the whole result.
+    Without an item, it stands for the whole result. If the item is a tuple with a value for each
+    partition, `place` is the number of the partition.
     """
 
     argument: int
     item: int | None
+    place: int | None = None
 
     def of(self, results: Sequence[Any]) -> Any:
         """Return the value."""
-        result = results[self.argument]
-        return result if self.item is None else result[self.item]
+        value = results[self.argument]
+        value = value if self.item is None else value[self.item]
+        return value if self.place is None else value[self.place]
 
 
 @dataclass(slots=True)  # creating a frozen one takes three times as long

@@ -34,6 +34,8 @@ class Sizes:
     #: Edges up to which calling the stages of a pipeline takes longer than their work. The pipeline
     #: with the fewest stages is then the fastest.
     few: int = 2**12
+    #: Edges up to which one rank of "exchange" joins them at once: rounds of messages take longer.
+    joined_by_one_rank: int = 2**14
     #: Edges that take as long as all calls of functions of a run on a small graph.
     calls: int = 2_500
     #: Edges from which a GPU solves a graph in host memory faster than 16 threads do.

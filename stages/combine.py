@@ -55,6 +55,9 @@ def concatenation(ops: ArrayModule, parts: list[Written]) -> Written:
     return tuple(joined(list(values)) for values in zip(*parts, strict=True))
 
 
+#: The word for `combine` with which partitions exchange values. Each partition writes one value for
+#: each partition. Afterwards, each has the values that all partitions wrote for it, in their order.
+EXCHANGE = "exchange"
 #: The combinations by name. Python compares single values, and `ops` arrays.
 COMBINE: dict[str, Combine] = {
     "sum": _elementwise(lambda _, a, b: a + b),

@@ -9,7 +9,9 @@ receives the array module. The decorator names the fields that the function writ
         return int((edges.key <= limit).sum())
 
 A stage that reads a partitioned field runs once for each partition. With `combine`, the results are
-combined into one shared field; without it, they are partitioned too.
+combined into one shared field; without it, they are partitioned too. With ``combine="exchange"``,
+each partition writes a tuple with one value for each partition, and later stages read a tuple of
+the values that all partitions wrote for theirs.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 
 from ..errors import PipelineError
-from .combine import COMBINE, Combine
+from .combine import COMBINE, EXCHANGE, Combine
 from .fields import ANYTHING, Field, field_of
 
 _PACKAGE = f"{__package__.partition('.')[0]}."
@@ -50,8 +52,8 @@ class Stage:
     reads, writes : dict of str to Field
         The fields that the function reads and writes, in order.
     combine : str or callable, optional
-        The combination of the partitions' results: a key of `combine.COMBINE`, or a function of
-        ``ops``, the list of results, and any shared fields, named by its parameters.
+        The combination of the partitions' results: a key of `combine.COMBINE`, "exchange", or a
+        function of ``ops``, the list of results, and any shared fields, named by its parameters.
     """
 
     function: Callable[..., Any]
@@ -102,12 +104,23 @@ class Stage:
         """The stage as errors name it."""
         return f"stage {self.name!r}"
 
+    @property
+    def is_exchange(self) -> bool:
+        """Whether each partition writes one value for each partition."""
+        return self.combine == EXCHANGE
+
+    @property
+    def is_combined(self) -> bool:
+        """Whether the results of the partitions become one shared result."""
+        return self.combine is not None and not self.is_exchange
+
     @cached_property
     def combination(self) -> Stage | None:
         """The stage that combines the results of several partitions, if there is one."""
-        if self.combine is None:
+        if not self.is_combined:
             return None
-        combine = COMBINE[self.combine] if isinstance(self.combine, str) else self.combine
+        combine: Any = self.combine
+        combine = COMBINE[combine] if isinstance(combine, str) else combine
         names = [*inspect.signature(combine).parameters][2:]
         reads = dict.fromkeys(
             ["parts", *(name for name in names if name not in _INJECTED)], ANYTHING
@@ -332,8 +345,9 @@ def _contradiction(
     unnamed = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     if not names or len(set(names)) < len(names):
         return f"expected distinct names for writes, got {names!r}"
-    if not (combine is None or callable(combine) or combine in COMBINE):
-        return f"combine is {combine!r}; use a function or one of: {', '.join(COMBINE)}"
+    known = (*COMBINE, EXCHANGE)
+    if not (combine is None or callable(combine) or combine in known):
+        return f"combine is {combine!r}; use a function or one of: {', '.join(known)}"
     if combine == "lexicographic minimum" and len(names) < 2:
         return f"combine={combine!r} compares two fields, but only one is written"
     if any(parameter.kind in unnamed for parameter in parameters):

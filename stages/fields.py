@@ -89,7 +89,7 @@ class Candidates(NamedTuple):
 
 
 class Collected(tuple[Any, ...]):
-    """The values that several tasks wrote to one `Chosen` field."""
+    """The values that several tasks wrote to one `Chosen` field, or for one partition."""
 
     __slots__ = ()
 
@@ -144,6 +144,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "weight": partial(_is_array, "biuf"),
     "chosen": lambda value: isinstance(value, Collected) or _is_array("i", value),
     "levels": partial(_is_instance, tuple),
+    "parcels": partial(_is_instance, tuple),
     "verdict": partial(_is_instance, bool),
     "count": partial(_is_number, int),
     "limit": partial(_is_number, int),
@@ -174,7 +175,8 @@ class Field:
     Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
     of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
     "candidates", "cut" and "weight order", and those that `register_record` adds. "levels" is a
-    tuple of arrays, and "dtype" the dtype of an array. "source", "scanner", "tile joiner" and
+    tuple of arrays, "parcels" a tuple with a value for each partition, or from each, and "dtype"
+    the dtype of an array. "source", "scanner", "tile joiner" and
     "sweeper" are objects that read a graph, and "buckets" are edges on disk. "any" is a value of
     any kind. An `optional` field may be None.
     """
@@ -250,6 +252,8 @@ Weights = Annotated[Any, Field("", "weight")]
 Limit = Annotated[int, Field("", "limit")]
 #: The labels of successive contractions.
 Levels = Annotated[Any, Field("", "levels")]
+#: One value for each partition, or from each: see `combine.EXCHANGE`.
+Parcels = Annotated[Any, Field("", "parcels")]
 DType = Annotated[Any, Field("", "dtype")]
 #: A partition of a graph, read in blocks: `graphs.source.EdgeSource`.
 Source = Annotated[Any, Field("", "source")]

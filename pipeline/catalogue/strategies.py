@@ -2,7 +2,8 @@
 
 "whole", "iterate" and "tiles" load edges, and then run an algorithm on them. "fold", "tree" and
 "two-scan" consist of scans, which run an algorithm on the edges in their buffer. "sweep" removes
-the vertices in ranges. The modules of `stages.strategies` explain the steps.
+the vertices in ranges, and "exchange" divides them among ranks. The modules of `stages.strategies`
+explain the steps.
 
 The input of a strategy is the field `source`, and that of a `Pipeline` is the field `edges`.
 """
@@ -20,6 +21,7 @@ from ...stages.fields import COLUMNS, Field
 from ...stages.strategies import load, scan, sweep, tiles
 from ..dataflow import Dataflow, FieldState
 from ..steps import CHOSEN, Loop, Step, needed_before
+from .exchange import EXCHANGE_STEPS, EXCHANGE_VALUES
 
 _COUNT = FieldState(Field("", "count"))
 _SOURCE = FieldState(Field("", "source"), in_partitions=True)
@@ -127,12 +129,32 @@ _SWEEP = Dataflow(
 )
 
 
+_EXCHANGE = Dataflow(
+    "exchange",
+    (*_LOAD, *EXCHANGE_STEPS, fragments.sort_forest_ids),
+    {
+        **_STRATEGY_FIELDS,
+        "source": _SOURCE,
+        "rank": replace(_COUNT, in_partitions=True),  # the number of the partition
+        "few": _COUNT,  # the number of edges that one rank joins
+        "num_partitions": _COUNT,
+    },
+    ("forest",),
+    "divide the vertices among the partitions, which exchange their lightest edges",
+    EXCHANGE_VALUES,
+)
+
+
 class Strategy(NamedTuple):
     """A strategy, and the properties by which the planner chooses it."""
 
-    #: The dataflow if the strategy streams the graph. Otherwise an algorithm is a part of the
-    #: dataflow, and this is the summary, with {} for the name of the algorithm.
+    #: The dataflow. If an algorithm is a part of it, this is the summary, with {} for the name of
+    #: the algorithm.
     flow: Dataflow | str
+    #: Whether it reads the graph in blocks, and supports checkpoints.
+    streams: bool = False
+    #: The algorithm that it always runs; empty if it runs any.
+    algorithm: str = ""
     #: Whether later scans take the edges that a scan skips.
     rescans: bool = False
     #: Whether it needs the graph in one partition.
@@ -143,11 +165,8 @@ class Strategy(NamedTuple):
     gives_fields: bool = False
     #: Whether it needs a graph of `mstflow.grid`.
     needs_grid: bool = False
-
-    @property
-    def streams(self) -> bool:
-        """Whether it reads the graph in blocks, and supports checkpoints."""
-        return isinstance(self.flow, Dataflow)
+    #: Whether its tasks share the memory of the caller.
+    is_local: bool = False
 
 
 STRATEGIES = {
@@ -157,15 +176,16 @@ STRATEGIES = {
         is_bounded=False,
         gives_fields=True,
     ),
-    "fold": Strategy(_SCANS["fold"], is_single=True),
-    "tree": Strategy(_SCANS["tree"]),
-    "two-scan": Strategy(_SCANS["two-scan"], rescans=True),
-    "sweep": Strategy(_SWEEP, is_single=True),
+    "fold": Strategy(_SCANS["fold"], streams=True, is_single=True),
+    "tree": Strategy(_SCANS["tree"], streams=True),
+    "two-scan": Strategy(_SCANS["two-scan"], streams=True, rescans=True),
+    "sweep": Strategy(_SWEEP, streams=True, algorithm="kruskal", is_single=True),
     "iterate": Strategy("load the edges, and run {} on all partitions", gives_fields=True),
     "tiles": Strategy(
         "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
         needs_grid=True,
     ),
+    "exchange": Strategy(_EXCHANGE, algorithm="filter-boruvka", is_bounded=False, is_local=True),
 }
 
 #: The names of the fields of `_LOAD` and `_LOAD_FORESTS`, which run before a pipeline.

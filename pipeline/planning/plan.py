@@ -105,7 +105,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
         1 if STRATEGIES[strategy].is_single else request.partitions,
         reason=reason,
         scheduler=request.scheduler.name,
-        algorithm=request.pipeline(strategy).name,
+        algorithm=STRATEGIES[strategy].algorithm or request.pipeline(strategy).name,
         backend=request.backend,
         capacity=request.graph.num_edges,
         advice=_advice(request),
@@ -114,7 +114,7 @@ def plan(request: Request, rates: Rates | None = None) -> Plan:
         return _plan_tiles(decided, request)
     if strategy == "sweep":
         return _plan_sweep(decided, request, rates)
-    if strategy == "whole" or (strategy == "iterate" and not _reduces_first(request)):
+    if strategy in ("whole", "exchange") or (strategy == "iterate" and not _reduces_first(request)):
         return decided
     return _plan_scans(decided, request, rates)
 
@@ -189,7 +189,7 @@ def _capacity(request: Request, scans: ScanMemory) -> tuple[int, str]:
 def _worker_shortage(request: Request, strategy: str) -> str:
     """Return why the smallest worker cannot hold a task; empty if it can, or if this is unknown."""
     most = request.scheduler.max_memory
-    if most is None or strategy in ("sweep", "tiles"):
+    if most is None or strategy in ("sweep", "tiles", "exchange"):
         return ""
     if strategy == "whole":
         needed = rounds_bytes(request.graph)
@@ -207,7 +207,6 @@ def _plan_sweep(decided: Plan, request: Request, rates: Rates) -> Plan:
     capacity = sweep.capacity(*request.bound_and_prefix)
     return replace(
         decided,
-        algorithm="kruskal",
         capacity=capacity,
         memory=sweep.memory(capacity),
         least_memory=sweep.least_memory,
@@ -253,12 +252,17 @@ def _check_strategy(request: Request, strategy: str) -> None:
             "gives only the field 'forest'; choose whole or iterate",
         ),
         (
-            is_sweep and pipelines.is_custom,
+            bool(chosen.algorithm) and pipelines.is_custom,
             "does not run custom pipelines; choose another strategy",
         ),
         (
             is_sweep and not request.scheduler.eager,
             "runs as one task; choose scheduler 'inline', or another strategy",
+        ),
+        (
+            chosen.is_local and not request.scheduler.shares_memory,
+            "exchanges arrays in memory; choose scheduler 'inline', 'synchronous' or 'threads', or "
+            "another strategy",
         ),
         (
             options.checkpoint is not None and not chosen.streams,

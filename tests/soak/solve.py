@@ -87,8 +87,8 @@ def run_medium(case: Case) -> None:
 
 
 def _choose_scheduler(options: dict[str, Any], rng: Any, shares: dict[str, int]) -> None:
-    """Draw a scheduler; a sweep is one task in this process."""
-    if options["strategy"] == "sweep":
+    """Draw a scheduler; a sweep is one task, and an exchange runs, in this process."""
+    if options["strategy"] in ("sweep", "exchange"):
         options["scheduler"] = "inline"
     else:
         (options["scheduler"],) = rng.choices([*shares], [*shares.values()])
@@ -111,8 +111,8 @@ def draw_options(case: Case, given: Input) -> dict[str, Any]:
         "strategy": strategy,
         "split_every": rng.randint(2, 4),
     }
-    if strategy == "sweep":
-        options["algorithm"] = "auto"  # it has steps of its own
+    if strategy in ("sweep", "exchange"):
+        options["algorithm"] = "auto"  # they have steps of their own
     if strategy not in UNBOUNDED and rng.random() < 0.2:
         options["memory"] = rng.choice(["8GB", 10**10])
     keeps = given.keeps_checkpoint and strategy in STREAMING

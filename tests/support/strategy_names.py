@@ -10,8 +10,8 @@ SINGLE = [name for name, each in ANY_GRAPH.items() if each.is_single]
 STREAMING = [name for name, each in ANY_GRAPH.items() if each.streams]
 #: Those that do not accept a bound on memory.
 UNBOUNDED = [name for name, each in ANY_GRAPH.items() if not each.is_bounded]
-#: Those that run any algorithm on any scheduler; "sweep" has its own steps, and is one task.
-ANY_ALGORITHM = [name for name in ANY_GRAPH if name != "sweep"]
+#: Those that run any algorithm on any scheduler.
+ANY_ALGORITHM = [name for name, each in ANY_GRAPH.items() if not each.algorithm]
 #: Those of them that accept a bound on memory.
 BOUNDED = [name for name in ANY_ALGORITHM if name not in UNBOUNDED]
 #: The number of partitions with which tests run each of `ANY_ALGORITHM`.

@@ -1,0 +1,115 @@
+"""The steps of the strategy "exchange", after the partitions are loaded.
+
+They are those of a distributed filter-Boruvka: contract what one rank can decide, select light
+edges, run rounds, select the heavy edges that may join two fragments, and run rounds again.
+
+Source: Sanders and Schimek, "Engineering Massively Parallel MST Algorithms" (IPDPS 2023).
+`docs/strategies.md` lists the differences.
+"""
+
+from ...stages import edges
+from ...stages.filter import sample_keys, select_light_edges
+from ...stages.strategies.exchange import heavy, labels, private, rounds
+from ..steps import Loop, Step, When
+
+#: Replace the parent of each moving vertex by its root.
+_JUMP: tuple[Step, ...] = (
+    labels.count_moving,
+    Loop(
+        labels.list_parents,
+        labels.ask_owners.renamed(touched="above"),
+        labels.answer_questions,
+        labels.jump,
+        labels.count_moving,
+        until=labels.roots_reached,
+    ),
+)
+
+#: Ask the owners for the label of each touched vertex.
+_ASK = (labels.ask_owners, labels.answer_questions, labels.take_labels)
+
+_COLLECT = (rounds.collect_joined, rounds.count_fragments)
+
+#: Join the vertices whose edges all one rank has.
+_CONTRACT: tuple[Step, ...] = (
+    labels.ask_owners,
+    private.answer_private,
+    private.take_private,
+    private.count_private,
+    When(
+        private.has_private,
+        private.contract_private,
+        private.send_moves,
+        private.move_vertices,
+        labels.relabel_local,
+        *_COLLECT,
+    ),
+)
+
+#: Count the edges that remain in all ranks.
+_COUNT = edges.count_edges.renamed(edges="local_edges")
+
+#: A round: each fragment chooses its lightest edge and hooks onto the other end.
+_ROUND: tuple[Step, ...] = (
+    rounds.offer_lightest,
+    rounds.choose_lightest,
+    rounds.send_claims,
+    rounds.hook,
+    *_COLLECT,
+    *_JUMP,
+    *_ASK,
+    labels.relabel_local,
+    rounds.drop_cycles,
+    _COUNT,
+)
+
+#: Find the forest of the local edges.
+_SOLVE: tuple[Step, ...] = (
+    rounds.drop_cycles,
+    *_CONTRACT,
+    _COUNT,
+    Loop(*_ROUND, until=rounds.one_rank_suffices),
+    rounds.collect_rest,
+    rounds.join_rest,
+    rounds.count_fragments,
+)
+
+#: Select the heavy edges that may join two fragments, and relabel them.
+_FILTER: tuple[Step, ...] = (
+    rounds.take_roots,
+    labels.follow_all,
+    *_JUMP,
+    heavy.sample_labels,
+    heavy.find_largest,
+    heavy.mark_outside,
+    heavy.select_heavy,
+    labels.number_labels,
+    *_ASK,
+    labels.relabel_local,
+    labels.restore_labels,
+    edges.count_edges,
+)
+
+EXCHANGE_STEPS: tuple[Step, ...] = (
+    labels.divide_vertices,
+    labels.start_parents,
+    edges.count_edges,
+    Loop(
+        sample_keys,
+        heavy.choose_light,
+        select_light_edges,
+        labels.number_labels.renamed(edges="light_edges"),
+        *_SOLVE,
+        heavy.count_heavy,
+        When(heavy.has_heavy, *_FILTER),
+        until=edges.no_edges_left,
+    ),
+)
+
+#: `light_per_vertex` and `sample_size` are those of `filter-boruvka`. All edges are light if
+#: there are at most `dense` per fragment, or at most `few`, an initial field, which one rank joins.
+EXCHANGE_VALUES = {
+    "light_per_vertex": 1.75,
+    "dense": 3.0,
+    "sample_size": 2**13,
+}

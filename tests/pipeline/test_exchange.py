@@ -1,0 +1,175 @@
+"""The strategy "exchange": its forests equal Kruskal's, for any number of ranks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mstflow
+from graph_strategies import edge_lists
+from mstflow import EdgeList, Pipeline, stage
+from mstflow.errors import OptionError, PipelineError
+from mstflow.runtime.sizes import tuned
+from mstflow.stages.fields import Count, Edges, Parcels
+from oracle import kruskal
+
+RNG = np.random.default_rng(3)
+RANKS = (1, 2, 3, 4, 8)
+
+
+def of_pairs(u, v, weight):
+    return EdgeList(np.asarray(u), np.asarray(v), weight, num_vertices=int(np.max([u, v])) + 3)
+
+
+def shuffled(graph):
+    order = RNG.permutation(len(graph.u))
+    return of_pairs(graph.u[order], graph.v[order], graph.weight[order])
+
+
+def grid(rows, columns, repeats=1):
+    """Return a grid whose edges are sorted by vertex; each occurs `repeats` times."""
+    places = np.arange(rows * columns).reshape(rows, columns)
+    right, down = (places[:, :-1], places[:, 1:]), (places[:-1], places[1:])
+    u, v = (np.concatenate([a.ravel(), b.ravel()]) for a, b in zip(right, down, strict=True))
+    order = np.repeat(np.argsort(u, kind="stable"), repeats)
+    return of_pairs(u[order], v[order], RNG.integers(0, 50, len(order)))
+
+
+def random(vertices, edges, values):
+    u, v = RNG.integers(0, vertices, (2, edges))
+    return of_pairs(u, v, RNG.integers(0, values, edges))
+
+
+def skewed(scale, edges):
+    """Return a graph with few vertices of high degree, as R-MAT makes it."""
+    u, v = (RNG.random((2, edges)) ** 3 * 2**scale).astype(int)
+    return of_pairs(u, v, RNG.random(edges))
+
+
+CHAIN = np.arange(700)
+GRAPHS = {
+    "random": random(300, 900, 10**6),
+    "random with ties": random(300, 3000, 3),
+    "parallel edges and loops": random(9, 600, 4),
+    "grid": grid(25, 31),
+    "shuffled grid": shuffled(grid(25, 31)),
+    "dense grid": grid(20, 20, 5),
+    "skewed": skewed(9, 4000),
+    "path with ascending weights": of_pairs(CHAIN[:-1], CHAIN[1:], CHAIN[1:]),
+    "shuffled path": shuffled(of_pairs(CHAIN[:-1], CHAIN[1:], CHAIN[1:])),
+    "star": of_pairs(np.zeros(700, int), CHAIN, RNG.random(700)),
+    "equal weights": of_pairs(*RNG.integers(0, 90, (2, 800)), np.ones(800, "u1")),
+}
+
+
+def solve(graph, **options):
+    """Solve with rounds to the end, which are for large graphs otherwise."""
+    with tuned(joined_by_one_rank=0):
+        return mstflow.minimum_spanning_forest(graph, strategy="exchange", **options)
+
+
+def calls(forest):
+    return [call.stage for call in forest.report.calls]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_equals_oracle(name, ranks):
+    for maximum in (False, True):
+        expected = kruskal(GRAPHS[name], maximum).tolist()
+        for backend in mstflow.backends():
+            options = {"partitions": ranks, "backend": backend, "maximum": maximum}
+            assert solve(GRAPHS[name], **options).edge_ids.tolist() == expected, backend
+
+
+@pytest.mark.parametrize("backend", mstflow.backends())
+@given(graph=edge_lists(), ranks=st.sampled_from(RANKS), maximum=st.booleans())
+def test_drawn_graphs(backend, graph, ranks, maximum):
+    forest = solve(graph, partitions=ranks, backend=backend, maximum=maximum)
+    assert forest.edge_ids.tolist() == kruskal(graph, maximum).tolist()
+
+
+@pytest.mark.parametrize("scheduler", ["inline", "synchronous", "threads"])
+def test_schedulers(scheduler):
+    graph = GRAPHS["skewed"]
+    forest = solve(graph, partitions=4, scheduler=scheduler, threads=2)
+    assert forest.edge_ids.tolist() == kruskal(graph).tolist()
+
+
+def test_each_path_is_taken():
+    """The graphs above run rounds, filter heavy edges, and contract private vertices."""
+    dense, sparse = solve(GRAPHS["skewed"], partitions=4), solve(GRAPHS["grid"], partitions=4)
+    assert {"offer_lightest", "hook", "jump", "select_heavy", "drop_cycles"} <= {*calls(dense)}
+    assert "contract_private" in calls(sparse)
+    assert "contract_private" not in calls(solve(GRAPHS["grid"], partitions=1))
+    assert "offer_lightest" not in calls(solve(GRAPHS["skewed"], partitions=1))
+
+
+def test_few_edges_are_joined_by_one_rank():
+    forest = mstflow.minimum_spanning_forest(GRAPHS["skewed"], strategy="exchange", partitions=4)
+    assert "offer_lightest" not in calls(forest)
+    assert calls(forest).count("join_rest") == 1
+
+
+def test_a_rank_holds_its_vertices_only():
+    """No array of a rank has an entry for each vertex, if the ranks have few edges each."""
+    graph = of_pairs(RNG.integers(0, 40_000, 900), RNG.integers(0, 40_000, 900), np.ones(900))
+    forest = solve(graph, partitions=8)
+    owned = 4 * -(-graph.num_vertices // 8)
+    largest = max(call.work.bytes for call in forest.report.calls)
+    assert owned < largest < 3 * owned
+
+
+def test_report_and_plan():
+    forest = solve(GRAPHS["random"], partitions=3)
+    plan = forest.report.plan
+    assert (plan.strategy, plan.partitions) == ("exchange", 3)
+    assert str(plan) == "exchange: requested by the option strategy"
+    assert forest.report.counts[0]["num_vertices"] == GRAPHS["random"].num_vertices
+    assert forest.report.final["num_vertices"] == forest.num_components
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scheduler": "processes"}, "choose scheduler 'inline', 'synchronous' or 'threads'"),
+        ({"memory": "2GB"}, "holds all edges and does not support memory="),
+        ({"checkpoint": "kept"}, "does not support checkpoint="),
+        ({"algorithm": Pipeline("own", *mstflow.algorithm("kruskal").steps)}, "custom pipelines"),
+    ],
+)
+def test_refused_options(options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match=message):
+        mstflow.minimum_spanning_forest(GRAPHS["star"], strategy="exchange", **options)
+
+
+@stage(writes="parities", combine="exchange")
+def send_parities(edges: Edges) -> Parcels:
+    """Send the number of even ids to the first partition, and that of odd ids to the second."""
+    odd = int((edges.edge_id % 2 == 1).sum())
+    return len(edges.u) - odd, odd
+
+
+@stage(writes="smallest_sum", combine="minimum")
+def add_parities(parities: Parcels) -> Count:
+    return sum(parities)
+
+
+@stage(writes="parities", combine="exchange")
+def send_numbers(num_edges: Count) -> Parcels:
+    return num_edges, num_edges
+
+
+def test_exchange_of_any_pipeline():
+    pipeline = Pipeline("parities", send_parities, add_parities, result=("smallest_sum",))
+    graph = of_pairs(CHAIN[:-2], CHAIN[1:-1], CHAIN[1:-1])
+    for scheduler in ("inline", "threads"):
+        fields, _ = pipeline.run(graph, partitions=2, scheduler=scheduler)
+        assert fields["smallest_sum"] == 349
+    assert "partitions, exchange" in pipeline.describe()
+
+
+def test_only_partitions_exchange():
+    with pytest.raises(PipelineError, match="'send_numbers': only partitions exchange values"):
+        Pipeline("numbers", send_numbers, add_parities, result=("smallest_sum",)).check()
