@@ -267,3 +267,20 @@ def test_names_in_utf_16(tmp_path, capsys):
         assert list(forest.names) == ["Zürich", "Genève", "ਊ"]
     assert main(["solve", str(path), "--ends", "0", "1", "--weight", "2", "--encoding", "x"]) == 2
     assert "unknown encoding 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ('"a,b"\tc\t1', ["a,b", "c"]),
+        (' "a;b" ; "c,d" ;1', ["a;b", "c,d"]),
+        ('"a"",;"\t"b;c"\t1', ['a",;', "b;c"]),
+        ('"a b" "c,d" 1', ["a b", "c,d"]),
+        ('3" pipe,4" pipe,1', ['3" pipe', '4" pipe']),
+    ],
+)
+def test_a_delimiter_within_quotes_does_not_count(line, names, tmp_path):
+    path = written(tmp_path, "pairs.csv", line + "\n")
+    graph = mstflow.read(path, ends=(0, 1), weight=2)
+    assert graph.names.take([0, 1]).to_pylist() == names
+    assert graph.weight.tolist() == [1]

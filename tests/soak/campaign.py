@@ -42,6 +42,9 @@ KINDS = {
     "malformed": Kind("malformed.run", 2, 600),
     "bomb": Kind("malformed.bomb", 1, 600),
     "cache": Kind("cache.run", 2, 900),
+    "table": Kind("tables.run", 3, 60),
+    "neighbors": Kind("tables.neighbors", 1, 60),
+    "points": Kind("tables.points", 1, 60),
 }
 
 

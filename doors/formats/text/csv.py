@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from .text_file import WRITTEN_AS, TextFile, open_text, split_fields, write_rows
 from .tidy import has_comments, tidied
 
 _DELIMITERS = (b",", b";", b"\t", b" ")  # in order of preference
+_QUOTED_FIELD = re.compile(rb'(?:^|(?<=[,;\t ]))"(?:[^"]|"")*"')
 _COMMENTS = b"#%"  # before the first row and, if spaces separate fields, between rows
 _MAX_COLUMNS = 4096
 _BLOCK_SIZE = 2**24  # bytes of a block of names, which several threads parse
@@ -216,7 +218,8 @@ def _read_head(
     names.
     """
     number, line = file.first_row(_COMMENTS, "edges")
-    delimiter = next((mark for mark in _DELIMITERS if mark in line.strip()), b",")
+    unquoted = _QUOTED_FIELD.sub(b'""', line).strip()
+    delimiter = next((mark for mark in _DELIMITERS if mark in unquoted), b",")
     first_lines = tidied(line + file.peek(NUM_LINES), delimiter)
     rows = [
         (at, [field.decode(errors="replace") for field in fields])
