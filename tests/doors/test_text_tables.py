@@ -277,6 +277,7 @@ def test_names_in_utf_16(tmp_path, capsys):
         ('"a"",;"\t"b;c"\t1', ['a",;', "b;c"]),
         ('"a b" "c,d" 1', ["a b", "c,d"]),
         ('3" pipe,4" pipe,1', ['3" pipe', '4" pipe']),
+        ('"a\nb,";c;1', ["a\nb,", "c"]),
     ],
 )
 def test_a_delimiter_within_quotes_does_not_count(line, names, tmp_path):
@@ -284,3 +285,10 @@ def test_a_delimiter_within_quotes_does_not_count(line, names, tmp_path):
     graph = mstflow.read(path, ends=(0, 1), weight=2)
     assert graph.names.take([0, 1]).to_pylist() == names
     assert graph.weight.tolist() == [1]
+
+
+@pytest.mark.parametrize("line", ["a", "a,b", "a,b,2"])
+def test_a_position_beyond_the_first_line(line, tmp_path):
+    path = written(tmp_path, "pairs.csv", line + "\nc,d,1\n")
+    with pytest.raises(FileFormatError, match="line 1: no column at position 3"):
+        mstflow.read(path, ends=(0, 3), weight=None)

@@ -218,9 +218,10 @@ def _read_head(
     names.
     """
     number, line = file.first_row(_COMMENTS, "edges")
-    unquoted = _QUOTED_FIELD.sub(b'""', line).strip()
-    delimiter = next((mark for mark in _DELIMITERS if mark in unquoted), b",")
-    first_lines = tidied(line + file.peek(NUM_LINES), delimiter)
+    first_lines = line + file.peek(NUM_LINES)
+    first_record, *_ = _QUOTED_FIELD.sub(b'""', first_lines).splitlines()
+    delimiter = next((mark for mark in _DELIMITERS if mark in first_record.strip()), b",")
+    first_lines = tidied(first_lines, delimiter)
     rows = [
         (at, [field.decode(errors="replace") for field in fields])
         for at, fields in records(file, first_lines, number, delimiter)

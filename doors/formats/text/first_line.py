@@ -46,7 +46,8 @@ def check_is_edge(
         shown = ",".join(first)
         problem = f"{shown!r} may be a header of column numbers, as pandas writes it; remove it, or"
         file.fail(number, f"{problem} {way_out}")
-    if ends is not None and _are_labels(first, others, list(columns_in(ends))):
+    places = [] if ends is None else list(columns_in(ends))
+    if 0 <= max(places, default=-1) < len(first) and _are_labels(first, others, places):
         named = f"ends={_in_place(tuple(ends), first)!r}"
         problem = (
             f"looks like a header: name the columns, as in {named}, because text has no header"
