@@ -114,6 +114,12 @@ class EdgeSource:
         return None if None in counts else sum(count or 0 for count in counts)
 
     @property
+    def largest_segment(self) -> int | None:
+        """Number of edges of the largest segment, which no block exceeds; None if unknown."""
+        counts = [segment.num_edges for segment in self.segments]
+        return None if None in counts else max((count or 0 for count in counts), default=0)
+
+    @property
     def edges_at_once(self) -> int:
         """Largest number of edges that a segment loads at once."""
         return max((segment.edges_at_once for segment in self.segments), default=0)

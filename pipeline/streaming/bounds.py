@@ -191,8 +191,9 @@ class ScanMemory:
     @property
     def _block_bytes(self) -> int:
         """Bytes of the blocks that the threads of a task read."""
-        edge = _BLOCK_EDGE + 2 * self.graph.weight_bytes
-        block = edge * min(sizes().block_edges, self._largest_partition)
+        edge, size = _BLOCK_EDGE + 2 * self.graph.weight_bytes, sizes().block_edges
+        most = self.graph.largest_segment
+        block = edge * min(size, self._largest_partition, size if most is None else most)
         blocks = readers(self.scheduler.task_threads)
         return blocks * block + self.graph.segment_bytes(blocks)
 

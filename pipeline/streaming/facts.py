@@ -42,6 +42,8 @@ class GraphFacts:
     is_computed_again: bool = False
     #: Whether weights can be sampled without a scan.
     can_sample: bool = True
+    #: The number of edges of the largest segment, which no block exceeds; None if unknown.
+    largest_segment: int | None = None
 
     @classmethod
     def of(
@@ -61,6 +63,7 @@ class GraphFacts:
             num_chunks,
             is_computed_again,
             source.can_sample,
+            source.largest_segment,
         )
 
     @property
