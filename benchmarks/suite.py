@@ -159,7 +159,7 @@ SUITE = {
             "elements": [3 * 2**20],
             "threads": [1, 2, 4, 16],
         },
-        {**TINY, "algorithms": list(work.DEFAULT), "elements": [3000], "threads": [1, 2]},
+        {**TINY, "algorithms": [work.DEFAULT], "elements": [3000], "threads": [1, 2]},
     ),
     "start": Benchmark(
         "import and first solves in fresh processes",

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import mstflow
-from mstflow.runtime.sizes import tuned
 
 from . import graphs as graph_list
 from . import primitives
@@ -21,12 +20,7 @@ from .machine import used_here
 
 Row = dict[str, Any]
 
-#: The default, and both of its ways of joining for any number of threads and pairs.
-DEFAULT: dict[str, dict[str, int]] = {
-    "filter-kruskal": {},
-    "filter-kruskal, joined in order": {"joined_together": 2**30},
-    "filter-kruskal, joined together": {"joined_together": 2, "pairs_joined_together": 1},
-}
+DEFAULT = "filter-kruskal"
 ROUNDS = (
     "boruvka-edgelist",
     "filter-boruvka",
@@ -131,15 +125,14 @@ def _in_turn(about: Row, calls: Mapping[int, Callable[[], object]], rounds: int)
 
 
 def _solve(graph: graph_list.Graph, algorithm: str, threads: int) -> mstflow.Forest:
-    with tuned(**DEFAULT.get(algorithm, {})):
-        return mstflow.minimum_spanning_forest(
-            graph[:3],
-            num_vertices=graph.n,
-            algorithm=algorithm.partition(",")[0],
-            backend="numba",
-            threads=threads,
-            progress=False,
-        )
+    return mstflow.minimum_spanning_forest(
+        graph[:3],
+        num_vertices=graph.n,
+        algorithm=algorithm,
+        backend="numba",
+        threads=threads,
+        progress=False,
+    )
 
 
 def _empty_calls(threads: int) -> Callable[[], object]:

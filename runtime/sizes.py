@@ -52,11 +52,6 @@ class Sizes:
     filled_together: int = 2**19
     #: Keys from which threads sort. With fewer keys, they would mostly move records between caches.
     sorted_together: int = 2**18
-    #: Threads from which all join pairs. Otherwise one thread joins, with half of the work and half
-    #: of the memory for each node.
-    joined_together: int = 6
-    #: Pairs from which they do so. With fewer pairs, a thread often replaces links of the others.
-    pairs_joined_together: int = 2**20
     #: Pairs from which a GPU joins in parts, and the host reads a length after each round.
     joined_in_parts: int = 2**20
     #: Pairs of a run, which fit in a cache. A larger bucket is a run of its own.

@@ -8,7 +8,6 @@ import pytest
 import mstflow
 from graph_strategies import FAMILY_SIZES, WEIGHT_DTYPES, union_of_many
 from mstflow.graphs.generate.families import FAMILIES
-from mstflow.primitives.numpy_arrays import NumpyArrays
 from mstflow.runtime.sizes import tuned
 from mstflow.runtime.team import Team
 from mstflow.testing import EVERY_STAGE
@@ -36,9 +35,7 @@ def graphs():
 @pytest.fixture
 def small_shares():
     """Give a share to each thread, even for few elements."""
-    with tuned(
-        smallest_share=3, sorted_together=2, joined_together=4, pairs_joined_together=2, run=8
-    ):
+    with tuned(smallest_share=3, sorted_together=2, run=8):
         yield
 
 
@@ -77,29 +74,3 @@ def test_shares_may_run_in_any_order(monkeypatch):
         for graph, ids in zip(every, expected, strict=True):
             assert np.array_equal(solve(*graph, PIPELINES[0], rng.choice((2, 3, 16))), ids)
             assert np.array_equal(solve(*graph, PIPELINES[1], rng.choice((2, 3, 16))), ids)
-
-
-@pytest.mark.usefixtures("small_shares")
-@pytest.mark.parametrize("seed", range(20))
-def test_later_runs_may_be_joined_first(seed):
-    """One thread joins the runs from `cut` on; then a slow thread joins the runs before."""
-    from mstflow.primitives.compiled.arrays import NumbaArrays, kruskal
-
-    rng = np.random.default_rng(seed)
-    u, v = rng.integers(0, 150, (2, 600), np.int32)
-    key = rng.integers(0, 2 ** rng.integers(3, 20), 600, np.uint32)
-    expected, _ = NumpyArrays().join_by_key(u, v, key, 150)
-    for share in (0.1, 0.5, 0.9):
-        arrays = NumbaArrays(4)
-        runs = arrays._make_runs(u, v, key, 150)
-        ends, bits, no_key, records, links, longest = runs
-        cut, none = max(1, int(share * len(ends))), np.uint64(2**64 - 1)
-        other, failed = np.zeros((2 * longest, 2), np.uint64), np.zeros(1, np.uint8)
-        rest = no_key, records, other, failed, links
-        queue = np.full(24, none)
-        queue[[0, 16]] = cut, 0  # the next run, and the run that thread 1 is in
-        kruskal.join_runs_together(0, queue, ends, bits, *rest)
-        queue[0] = 0
-        kruskal.join_runs_together(1, queue, ends[:cut], bits, *rest)
-        joining = records[records[:, 1] != none, 0] & np.uint64(2**32 - 1)
-        assert np.array_equal(joining, expected)

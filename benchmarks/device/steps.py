@@ -60,10 +60,10 @@ STEPS = (
         0.6,
         {
             "graphs": ["E", "G", "R", "N", "E64", "G64"],
-            "algorithms": [*work.DEFAULT, *work.ROUNDS],
+            "algorithms": [work.DEFAULT, *work.ROUNDS],
             "elements": [2**20, 2**24],
         },
-        {"graphs": ["tiny"], "algorithms": [*work.DEFAULT], "elements": [3000], "rounds": 1},
+        {"graphs": ["tiny"], "algorithms": [work.DEFAULT], "elements": [3000], "rounds": 1},
         takes_threads=True,
     ),
     Step(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...runtime.kernels import LINE, NONE, plain, raw
+from ...runtime.kernels import NONE, plain, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
 from ...runtime.team import Each, Team, team
@@ -272,15 +272,12 @@ class NumbaArrays(BaseArrays):
         if runs is None:
             return super().join_by_key(u, v, key, size)
         failed = np.zeros(1, np.uint8)
-        join = self._join_together if len(runs.links) else self._join_with_sorters
-        joining, root = join(runs, size, failed, self.index_dtype(len(u)))
+        joining, root = self._join_runs(runs, size, failed, self.index_dtype(len(u)))
         if failed[0]:
             return super().join_by_key(u, v, key, size)
         return joining, root
 
-    def _join_with_sorters(
-        self, runs: Runs, size: int, failed: Array, dtype: Any
-    ) -> tuple[Array, Array]:
+    def _join_runs(self, runs: Runs, size: int, failed: Array, dtype: Any) -> tuple[Array, Array]:
         """Join all runs in this thread, while the other threads sort later runs."""
         shares = min(_JOINERS, len(self._team.shares(len(runs.records))))
         root = self.arange(size, dtype=self.index_dtype(size))
@@ -293,26 +290,6 @@ class NumbaArrays(BaseArrays):
         count, *_ = self._team.run(kruskal.join_or_sort, shares, Each(joins), *arguments)
         trees.flatten(raw(root))
         return joining[:count], root
-
-    def _join_together(
-        self, runs: Runs, size: int, failed: Array, dtype: Any
-    ) -> tuple[Array, Array]:
-        """Join runs in all threads, which take them from a common queue."""
-        records, links, longest = runs[3:]
-        length, share = len(records), self._team.share
-        shares = len(self._team.shares(length))
-        # The number of the next run. Then, in a cache line for each thread, the run that it joins.
-        queue = self.full((shares + 1) * int(LINE), NONE, np.uint64)
-        queue[0] = 0
-        buffers = empty(shares * 2 * longest, np.uint64).reshape(shares, -1, 2)
-        arguments = Each(range(shares)), queue, *runs[:4], Each(buffers), failed, links
-        root, joining = empty(size, self.index_dtype(size)), empty(min(length, size), dtype)
-        self._team.run(kruskal.join_runs_together, shares, *arguments)
-        number, counts = self._counts(length)
-        nodes = *ranges_of(size, shares), links, raw(root)
-        share(kruskal.list_joining, length, number, counts, *nodes, records)
-        share(kruskal.gather_joining, length, number, counts, records, raw(joining))
-        return joining[: counts.sum()], root
 
     def _make_runs(self, u: Array, v: Array, key: Array, size: int) -> Runs | None:
         """Distribute the pairs to runs; return None if a run or a pair does not fit."""
@@ -331,17 +308,11 @@ class NumbaArrays(BaseArrays):
         num_runs, longest = kruskal.find_runs(total, floor, sizes().run, shift - cut, ends, bits)
         if longest > max(sizes().longest_run, length // (4 * shares)):
             return None
-        # Nodes have 31 bits in a link, and the largest rank of 32 bits marks a root.
-        is_together = size < 2**31 and length < 2**32 and shares >= sizes().joined_together
-        is_together &= length >= sizes().pairs_joined_together
-        links, records = empty(size * is_together, np.uint64), empty(2 * length, np.uint64)
-        records = records.reshape(-1, 2)
-        if is_together:
-            share(kruskal.make_roots, size, links, records)
+        records = empty(2 * length, np.uint64).reshape(-1, 2)
         share(kruskal.deal, length, raw(u), raw(v), *buckets, cut, Each(counts), records)
         # Only keys of 64 bits lose bits. With one type for all keys, kernels are compiled once.
         whole_key = words if cut else np.empty(0, np.uint64)
-        return Runs(ends[:num_runs], bits[:num_runs], whole_key, records, links, longest)
+        return Runs(ends[:num_runs], bits[:num_runs], whole_key, records, longest)
 
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = raw(self.arange(size, self.index_dtype(size)))

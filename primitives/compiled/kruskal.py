@@ -10,15 +10,12 @@ thread writes, all threads would wait for cache lines.
 
 A record consists of two words. The first has the key in its upper half and the position in its
 lower half. The second has one node in each half.
-
-With many threads, all of them join runs at the same time instead; see `join_runs_together`.
 """
 
 import numpy as np
 
 from ...runtime.intrinsics import compare_and_swap, fetch, highest_bit, load, store
-from ...runtime.kernels import AHEAD, LINE, NONE, ONE, helper, kernel
-from .elements import sum_before
+from ...runtime.kernels import AHEAD, LINE, ONE, helper, kernel
 from .runs import DIGIT
 from .trees import find_root
 
@@ -34,14 +31,12 @@ _TAKEN, _SORTED = np.uint64(1), np.uint64(2)
 _RUNS_AHEAD = 6
 #: A helper that is this far ahead reads the main thread's progress, at most this many times for
 #: each pair between them. Then it sorts the next run anyway: the main thread may be suspended.
-_PATIENCE = 64
+_PATIENCE = 4
 #: A helper first copies the parents when the main thread has found a pair inside a set for every 32
 #: nodes. It copies them again after twice as many pairs, and so on.
 _NODES_PER_PAIR = np.uint64(32)
 
 _ZERO, _HALF, _LOW_HALF = np.uint64(0), np.uint64(32), np.uint64(2**32 - 1)
-#: The upper half of the link of a root; see `join_runs_together`.
-_ROOT = _LOW_HALF << _HALF
 
 
 @helper
@@ -80,19 +75,6 @@ def find_runs(counts, floor, size, low, ends, bits):
             ends[runs] = start = end
             runs, lowest = runs + 1, floor + i + 1
     return runs, longest
-
-
-@kernel
-def make_roots(start, stop, links, records):
-    """Make the nodes in the range roots, and write to each page of this share of the records.
-
-    The system clears a page on the first write. Threads that write to the same new page would wait.
-    """
-    for node in range(np.uint64(start), np.uint64(stop)):
-        links[node] = _ROOT | node
-    first, end = len(records) * start // len(links), len(records) * stop // len(links)
-    for i in range(first, end, _PAGE):
-        records[i, 0] = 0
 
 
 @kernel
@@ -295,165 +277,3 @@ def join_or_sort(joins, states, ends, bits, key, records, buffer, failed, progre
         return join_runs(states, ends, bits, key, records, buffer, failed, progress, parent, out)
     sort_ahead(states, ends, bits, key, records, buffer, failed, progress, parent, out)
     return np.int64(0)
-
-
-# Joins by many threads.
-#
-# The rank of a pair is the place of its record, in order of weight. Each node has a link: one word
-# with the rank of a pair in the upper half, and another node, the parent, in the lower half. The
-# node and its parent are in one set as soon as all pairs up to this rank are joined. A root has a
-# link to itself, with `_ROOT` in place of a rank. To find the sets after the first r pairs, follow
-# only the links with ranks below r. Two nodes are in one set if their paths end at the same node.
-#
-# Pairs may be added in any order. A pair is added by a compare-and-swap of a link. If the new link
-# replaces an old link, the pair of the old link is added again, between the two parents. A pair is
-# dropped if lighter pairs join its nodes. The remaining pairs do not depend on the order, because
-# there is only one minimum forest. So threads take runs from a queue and never wait for each other.
-#
-# A link leads to a node of higher priority, so links form no cycle. Priorities are pseudorandom, so
-# paths are short. A pair is settled if its run and all earlier runs are finished. Links of settled
-# pairs never change again, so paths of such links are halved.
-#
-# Sources: Jayanti and Tarjan, "Concurrent Disjoint Set Union" (2021), for links by random priority
-# and the halving of paths by several threads. Ding, Gu and Sun, "New Algorithms for Incremental
-# Minimum Spanning Trees and Temporal Graph Applications" (2025), for trees in which lighter links
-# replace heavier ones. There, one thread adds the pairs.
-
-#: The priority of a node is the product of its number and this one, modulo 2^32.
-_MULTIPLIER = np.uint64(0x9E3779B1)
-
-
-@helper
-def follow(node, link, limit):
-    """Return the parent of a node if its link is below `limit`, otherwise the node; branch-free."""
-    return node ^ ((node ^ (link & _LOW_HALF)) * np.uint64(link < limit))
-
-
-@helper
-def climb(node, limit, settled, links):
-    """Follow links below `limit`; return the last node and its link."""
-    link = load(links, node)
-    above = follow(node, link, limit)
-    next_link = load(links, above)
-    top = follow(above, next_link, limit)
-    while top != above:
-        if max(link, next_link) < settled:
-            store(links, node, next_link)
-        node, link, above = above, next_link, top
-        next_link = load(links, above)
-        top = follow(above, next_link, limit)
-    return above, next_link
-
-
-@helper
-def add_pair(a, b, rank, settled, links, records):
-    """Add a pair; mark the record of the pair that is dropped, if any."""
-    while True:
-        limit = rank << _HALF
-        a, link = climb(a, limit, settled, links)
-        b, other = climb(b, limit, settled, links)
-        if a == b:
-            records[rank, 1] = NONE
-            return
-        is_higher = np.uint64((a * _MULTIPLIER & _LOW_HALF) > (b * _MULTIPLIER & _LOW_HALF))
-        swap = (a ^ b) * is_higher  # priorities are random, so a branch would be mispredicted
-        a, b, link = a ^ swap, b ^ swap, link ^ ((link ^ other) * is_higher)
-        if compare_and_swap(links, a, link, limit | b):
-            if link >= _ROOT:
-                return
-            rank, a, b = link >> _HALF, b, link & _LOW_HALF
-
-
-@helper
-def drop_joined(pairs, first, settled, links):
-    """Remove pairs whose nodes are joined by ranks below `first`; return how many pairs remain.
-
-    Mark the records of removed pairs.
-    """
-    kept, limit = _ZERO, first << _HALF
-    for i in range(len(pairs)):
-        fetch_nodes(i, len(pairs) - 1, pairs, links)
-        a, b = pairs[i, 1] >> _HALF, pairs[i, 1] & _LOW_HALF
-        a, b = follow(a, load(links, a), limit), follow(b, load(links, b), limit)
-        if a != b:
-            a, _ = climb(a, limit, settled, links)
-            b, _ = climb(b, limit, settled, links)
-        pairs[kept, 0], pairs[kept, 1] = pairs[i, 0], a << _HALF | b
-        kept += np.uint64(a != b)
-    for i in range(kept, np.uint64(len(pairs))):
-        pairs[i, 1] = NONE
-    return kept
-
-
-@helper
-def take_run(thread, queue):
-    """Take the next run from the queue; return it, and the first run that is not finished."""
-    slot, run = (np.uint64(thread) + ONE) * LINE, load(queue, _ZERO)
-    store(queue, slot, run)
-    while not compare_and_swap(queue, _ZERO, run, run + ONE):
-        run = load(queue, _ZERO)
-        store(queue, slot, run)
-    lowest = run
-    for other in range(LINE, np.uint64(len(queue)), LINE):
-        lowest = min(lowest, load(queue, other))
-    return run, lowest
-
-
-@kernel
-def join_runs_together(thread, queue, ends, bits, key, records, buffer, failed, links):
-    """Join the pairs of runs from the queue until it is empty; mark records of dropped pairs."""
-    is_late, runs = False, np.uint64(len(ends))
-    run, lowest = take_run(thread, queue)
-    while run < runs:
-        start = np.uint64(ends[run - ONE] if run else 0)
-        settled = np.uint64(ends[lowest - ONE] if lowest else 0) << _HALF
-        pairs = records[start : ends[run]]
-        size = np.uint64(len(pairs))
-        if is_late:
-            size = drop_joined(pairs, start, settled, links)
-        sort_run(pairs[:size], bits[run], key, buffer, failed)
-        for i in range(size):
-            fetch_nodes(np.int64(i), np.int64(size) - 1, pairs, links)
-            nodes = pairs[i, 1]
-            add_pair(nodes >> _HALF, nodes & _LOW_HALF, start + i, settled, links, records)
-        joined = _ZERO
-        for i in range(size):
-            joined += np.uint64(pairs[i, 1] != NONE)
-        is_late = bool(4 * np.int64(joined) < 3 * len(pairs))
-        run, lowest = take_run(thread, queue)
-    store(queue, (np.uint64(thread) + ONE) * LINE, NONE)
-
-
-@helper
-def write_roots(first, last, links, root):
-    """Write the root of each node in ``[first, last)``."""
-    end = last - 1
-    for i in range(first, last):
-        fetch(links, links[min(i + 2 * AHEAD, end)] & _LOW_HALF)
-        fetch(links, links[links[min(i + AHEAD, end)] & _LOW_HALF] & _LOW_HALF)
-        node = np.uint64(i)
-        while links[node] < _ROOT:
-            node = links[node] & _LOW_HALF
-        root[i] = node
-
-
-@kernel
-def list_joining(start, stop, share, counts, first, last, links, root, records):
-    """Write the root of each node in ``[first, last)``; move the positions of unmarked records.
-
-    They move to the front of the range, into the first words of records. Count them.
-    """
-    write_roots(first, last, links, root)
-    place = np.uint64(start)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        records[place, 0] = records[i, 0] & _LOW_HALF
-        place += np.uint64(records[i, 1] != NONE)
-    counts[share] = place - np.uint64(start)
-
-
-@kernel
-def gather_joining(start, stop, share, counts, records, joining):
-    """Copy the positions that `list_joining` moved, after those of earlier shares."""
-    place = np.uint64(sum_before(share, counts))
-    for i in range(counts[share]):
-        joining[place + i] = records[np.uint64(start) + i, 0]

@@ -22,8 +22,6 @@ class Runs(NamedTuple):
     key: NDArray[Any]
     #: The pairs, an array of shape (m, 2); see `kruskal`.
     records: NDArray[Any]
-    #: The links of the nodes if all threads join pairs, otherwise empty.
-    links: NDArray[Any]
     #: The length of the longest run.
     longest: int
 

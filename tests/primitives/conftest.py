@@ -31,8 +31,6 @@ def module(request):
         smallest_share=3,
         smallest_block=8,
         longest_run=8,
-        joined_together=4,
-        pairs_joined_together=2,
         run=4,
     ):
         yield type(array_module(Backend(name, wing="pointsets")))(4)

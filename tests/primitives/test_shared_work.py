@@ -41,7 +41,7 @@ def test_no_element_is_in_two_shares_of_a_call(ranges, name):
     dtypes, build = CASES[name]
     for dtype in dtypes[-2:]:
         arguments, options, _ = build(Draws(500, dtypes.index(dtype)), dtype, 500)
-        with tuned(smallest_share=3, sorted_together=2, pairs_joined_together=2, run=4):
+        with tuned(smallest_share=3, sorted_together=2, run=4):
             getattr(module(16), name)(*arguments, **options)
     for shares in filter(are_ranges, ranges):
         ends = np.array(sorted(shares), np.int64).ravel()

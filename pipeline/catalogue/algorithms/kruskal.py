@@ -1,8 +1,8 @@
 """Kruskal's algorithm: take all edges in the order of weight, and keep those that join two trees.
 
 The sort takes most of the time. Kruskal describes sequential joins, so this is the baseline for the
-other algorithms. Compiled kernels with six threads or more join in parallel. Backends without
-compiled loops find the same forest in rounds.
+other algorithms. With compiled kernels, two other threads sort. Backends without compiled loops
+find the same forest in rounds.
 
 Source: Kruskal, "On the Shortest Spanning Subtree of a Graph and the Traveling Salesman Problem",
 1956, construction A.
