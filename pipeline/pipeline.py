@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import OptionError, PipelineError
 from ..stages import Stage
-from ..stages.declare import Renamed, current_name, similar
+from ..stages.declare import Renamed, similar
 from ..stages.fields import COLUMNS, EDGES, Field
 from .catalogue.strategies import COMMON_FIELDS, RESERVED_NAMES
 from .dataflow import Dataflow, FieldState
@@ -208,7 +208,6 @@ class Pipeline(Dataflow):
         return Pipeline(fields.pop("name"), *fields.pop("steps"), **fields)
 
     def _edit(self, name: str, change: Callable[[Stage], Sequence[Any]]) -> Pipeline:
-        name = current_name(name)
         if all(stage.name != name for stage in self.stages()):
             known = ", ".join(dict.fromkeys(stage.name for stage in self.stages()))
             raise PipelineError(f"pipeline {self.name!r} has no stage {name!r}; it has: {known}")

@@ -19,7 +19,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -32,9 +31,6 @@ from .combine import COMBINE, EXCHANGE, Combine
 from .fields import ANYTHING, Field, field_of
 
 _PACKAGE = f"{__package__.partition('.')[0]}."
-
-#: The present names of stages by their former names, which work with a warning.
-_RENAMED = {"bring_edges_together": "concatenate_edges"}
 
 #: Parameters that are not fields: the array module, and the checkpoint record of a task.
 _INJECTED = ("ops", "record")
@@ -314,25 +310,6 @@ def _declare(
         raise PipelineError(f"stage {name!r}: {problem}")
     reads = {p.name: field_of(hints.get(p.name)) for p in parameters if p.name not in _INJECTED}
     return Stage(function, reads, dict(zip(names, outputs, strict=True)), combine)
-
-
-def current_name(name: str, stacklevel: int = 4) -> str:
-    """Return the present name of a stage; warn if `name` is a former one."""
-    if name in _RENAMED:
-        message = f"stage {name!r} is now {_RENAMED[name]!r}"
-        warnings.warn(message, DeprecationWarning, stacklevel)
-    return _RENAMED.get(name, name)
-
-
-def former_names(module: dict[str, Any]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a module, which finds its stages by their former names."""
-
-    def find(name: str) -> Any:
-        if _RENAMED.get(name) not in module:
-            raise AttributeError(f"module {module['__name__']!r} has no attribute {name!r}")
-        return module[current_name(name, 3)]
-
-    return find
 
 
 def _contradiction(

@@ -2,10 +2,8 @@
 
 from ..primitives.vocabulary import ArrayModule
 from ..primitives.weight_order import WeightOrder
-from .declare import former_names, stage
+from .declare import stage
 from .fields import Columns, Count, DType, Edges, Lightest, Verdict, VertexIndex
-
-__getattr__ = former_names(globals())
 
 
 @stage(writes="signed", combine="any")

@@ -128,7 +128,7 @@ def test_arrow_round_trip(tmp_path_factory, graph, writer, size):
         np.testing.assert_array_equal(getattr(found, name), getattr(graph, name), strict=True)
 
 
-def test_arrow_is_mapped(tmp_path):
+def test_columns_of_arrow_are_views(tmp_path):
     table = pa.table({"u": [0, 1], "v": [1, 2], "length": [0.5, 1.5]})
     feather.write_feather(table, tmp_path / "g.feather", compression="uncompressed")
     graph = read(tmp_path / "g.feather", weight="length")

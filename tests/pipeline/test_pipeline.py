@@ -18,7 +18,6 @@ from mstflow import Loop, Pipeline, When, stage
 from mstflow.errors import OptionError, PipelineError
 from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
 from mstflow.primitives.vocabulary import ArrayModule
-from mstflow.stages import edges
 from mstflow.stages.edges import count_edges, drop_loops, no_edges_left
 from mstflow.stages.fields import (
     Chosen,
@@ -456,18 +455,6 @@ def test_edits_are_copies():
     other = original.named("mine", "my own")
     assert (other.name, other.summary, names(other)) == ("mine", "my own", before)
     assert original.name == "boruvka-edgelist"
-
-
-def test_former_names_of_stages_work_with_a_warning():
-    kruskal = mstflow.algorithm("kruskal")
-    with pytest.warns(DeprecationWarning, match="'bring_edges_together' is now") as edit:
-        edited = kruskal.insert_before("bring_edges_together", edges.drop_loops)
-    with pytest.warns(DeprecationWarning, match="'bring_edges_together' is now") as read:
-        assert edges.bring_edges_together is edges.concatenate_edges
-    assert names(edited) == ["drop_loops", *names(kruskal)]
-    assert {warning.filename for warning in (*edit, *read)} == {__file__}
-    with pytest.raises(AttributeError, match=r"mstflow\.stages\.edges.* no attribute 'nothing'"):
-        edges.nothing  # noqa: B018
 
 
 def test_edits_reach_into_conditions():
