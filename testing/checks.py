@@ -153,22 +153,41 @@ def forest_of(graph: EdgeList, *, maximum: bool = False) -> list[int]:
 
 
 def _smallest(pipeline: Pipeline, graph: EdgeList, options: dict[str, Any]) -> EdgeList:
-    """Remove edges from a graph with a wrong forest as long as the forest is wrong."""
-    size = len(graph.u) // 2
-    while size:
-        for first in range(0, len(graph.u), size):
-            kept = np.delete(np.arange(len(graph.u)), slice(first, first + size))
-            weight = None if graph.weight is None else graph.weight[kept]
-            smaller = EdgeList(
-                graph.u[kept], graph.v[kept], weight, num_vertices=graph.num_vertices
-            )
+    """Return a graph with a wrong forest such that all forests of `_smaller` graphs are right."""
+    while True:
+        for smaller in _smaller(graph):
             with contextlib.suppress(PipelineError):  # another fault
                 if not _is_right(pipeline, smaller, options):
                     graph = smaller
                     break
         else:
-            size //= 2
-    return graph
+            return graph
+
+
+def _smaller(graph: EdgeList) -> Iterator[EdgeList]:
+    """Yield graphs with fewer edges, merged vertices, no isolated vertices, or smaller weights."""
+    u, v, weight, size = graph.u, graph.v, graph.weight, len(graph.u)
+    while size := size // 2:
+        for first in range(0, len(u), size):
+            kept = np.delete(np.arange(len(u)), slice(first, first + size))
+            some = None if weight is None else weight[kept]
+            yield EdgeList(u[kept], v[kept], some, num_vertices=graph.num_vertices)
+    for low, high in {*zip(u.tolist(), v.tolist(), strict=True)}:
+        if low != high:
+            source, target = (np.where(ends == high, low, ends) for ends in (u, v))
+            yield EdgeList(source, target, weight, num_vertices=graph.num_vertices)
+    used, ends = np.unique([u, v], return_inverse=True)
+    if len(used) < graph.num_vertices:
+        source, target = ends.reshape(2, -1)
+        yield EdgeList(source, target, weight, num_vertices=len(used))
+    if weight is not None:
+        rank = np.unique(weight, return_inverse=True)[1].astype(weight.dtype)
+        if not np.array_equal(rank, weight):
+            yield EdgeList(u, v, rank, num_vertices=graph.num_vertices)
+        for edge in np.flatnonzero(rank):
+            lower = rank.copy()
+            lower[edge] = 0
+            yield EdgeList(u, v, lower, num_vertices=graph.num_vertices)
 
 
 def _fail_on(pipeline: Pipeline, graph: EdgeList, options: dict[str, Any]) -> NoReturn:

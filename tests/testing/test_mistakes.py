@@ -362,6 +362,18 @@ def catch(mistake, edit, name):
     return "nothing", ""
 
 
+def test_counterexamples_have_few_vertices_and_small_weights():
+    """The first graph with a wrong forest has 7 edges of weights from -2 to 1, and 7 vertices."""
+
+    @stage(writes="edges")
+    def drop_some(ops, edges: Edges) -> Edges:
+        return edges if len(edges.u) < 2 else Edges(*ops.compact(edges.v != 3, *edges))
+
+    pipeline = BORUVKA.insert_before("find_min_edges", drop_some)
+    with pytest.raises(PipelineError, match=r"weight=int8\[0, 0\]\) of 4 vertices"):
+        check_algorithm(pipeline)
+
+
 @pytest.mark.parametrize("name", mstflow.algorithms())
 def test_the_catalogue_makes_none(name):
     check_algorithm(mstflow.algorithm(name))

@@ -42,11 +42,22 @@ def test_the_default_with_every_strategy(strategy):
     assert forest.labels.tolist() == mstflow.minimum_spanning_forest(GRAPH).labels.tolist()
 
 
+def test_tiles():
+    grid = mstflow.grid(RANDOM.random((30, 40), "f4"))
+    forest = mstflow.minimum_spanning_forest(grid, backend=STRICT, strategy="tiles", partitions=3)
+    expected = mstflow.minimum_spanning_forest(grid, strategy="whole")
+    assert forest.edge_ids.tolist() == expected.edge_ids.tolist()
+    assert forest.strategy == "tiles"
+
+
 @pytest.mark.parametrize(
     ("name", "scheduler"),
-    covering(
-        ["karger-klein-tarjan", "filter-boruvka", "filter-kruskal"], ["synchronous", "threads"]
-    ),
+    [
+        ("filter-boruvka", "processes"),
+        *covering(
+            ["karger-klein-tarjan", "filter-boruvka", "filter-kruskal"], ["synchronous", "threads"]
+        ),
+    ],
 )
 def test_schedulers(name, scheduler):
     forest = mstflow.minimum_spanning_forest(
