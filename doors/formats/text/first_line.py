@@ -114,7 +114,7 @@ def _have_labels(rows: Sequence[list[str]]) -> bool:
     header, *lines = rows
     has_corner = {*map(len, lines)} == {len(header)} and not is_number(header[0])
     labels = header[1:] if has_corner else header
-    are_rows = 2 <= len(labels) >= len(lines) > 0 and all(
+    are_rows = 2 <= len(lines) <= len(labels) and all(
         line[0] == label and len(line) == len(labels) + 1 and all(map(is_number, line[1:]))
         for line, label in zip(lines, labels, strict=False)
     )
