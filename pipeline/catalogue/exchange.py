@@ -107,7 +107,7 @@ EXCHANGE_STEPS: tuple[Step, ...] = (
 )
 
 #: `light_per_vertex` and `sample_size` are those of `filter-boruvka`. All edges are light if
-#: there are at most `dense` per fragment, or at most `few`, an initial field, which one rank joins.
+#: there are at most `dense` per fragment, or so few that one rank joins them.
 EXCHANGE_VALUES = {
     "light_per_vertex": 1.75,
     "dense": 3.0,

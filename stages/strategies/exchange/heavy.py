@@ -18,11 +18,15 @@ def choose_light(
     num_vertices: Count,
     num_edges: Count,
     light_per_vertex: Amount,
+    width: Count,
     few: Count,
     dense: Amount,
 ) -> Count:
-    """Choose the largest key of a light edge; all are light if there are few edges per fragment."""
-    if num_edges <= max(few, dense * num_vertices):
+    """Choose the largest key of a light edge; all are light if one rank can join all edges.
+
+    All are light also if there are few edges per fragment.
+    """
+    if num_edges <= max(few, width, dense * num_vertices):
         return int(ops.largest(sample.dtype))
     pivot: int = choose_pivot(ops, sample, num_vertices, num_edges, light_per_vertex)
     return pivot

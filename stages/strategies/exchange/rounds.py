@@ -110,8 +110,8 @@ def count_fragments(num_vertices: Count, num_joined: Count) -> Count:
 
 @stage(writes="one_rank_suffices")
 def one_rank_suffices(num_edges: Count, width: Count, num_partitions: Count, few: Count) -> Verdict:
-    """Return whether one rank can join the rest: it has at most a quarter of a rank's vertices."""
-    return num_partitions == 1 or num_edges <= max(few, width // 4)
+    """Return whether one rank can join the rest: no more edges remain than it has vertices."""
+    return num_partitions == 1 or num_edges <= max(few, width)
 
 
 @stage(writes="rest", combine="concatenation")
