@@ -1,5 +1,7 @@
 """The strategy "exchange": its forests equal Kruskal's, for any number of ranks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow import EdgeList, Pipeline, stage
 from mstflow.errors import OptionError, PipelineError
+from mstflow.graphs.source import EdgeSource
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Count, Edges, Parcels
 from oracle import kruskal
@@ -87,6 +90,13 @@ def test_equals_oracle(name, ranks):
 def test_drawn_graphs(backend, graph, ranks, maximum):
     forest = solve(graph, partitions=ranks, backend=backend, maximum=maximum)
     assert forest.edge_ids.tolist() == kruskal(graph, maximum).tolist()
+
+
+def test_large_edge_ids():
+    source = replace(EdgeSource.of(GRAPHS["random with ties"]), first_id=2**33)
+    for backend in mstflow.backends():
+        forest = solve(source, partitions=4, backend=backend)
+        assert (forest.edge_ids - 2**33).tolist() == kruskal(GRAPHS["random with ties"]).tolist()
 
 
 @pytest.mark.parametrize("scheduler", ["inline", "synchronous", "threads"])
