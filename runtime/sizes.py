@@ -52,6 +52,9 @@ class Sizes:
     filled_together: int = 2**19
     #: Keys from which threads sort. With fewer keys, they would mostly move records between caches.
     sorted_together: int = 2**18
+    #: Places from which more than two threads may lower them by atomic operations. Fewer places fit
+    #: in a cache, where these operations take several times as long as others.
+    lowered_together: int = 2**19
     #: Pairs from which a GPU joins in parts, and the host reads a length after each round.
     joined_in_parts: int = 2**20
     #: Pairs of a run, which fit in a cache. A larger bucket is a run of its own.

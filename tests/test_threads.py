@@ -35,7 +35,7 @@ def graphs():
 @pytest.fixture
 def small_shares():
     """Give a share to each thread, even for few elements."""
-    with tuned(smallest_share=3, sorted_together=2, run=8):
+    with tuned(smallest_share=3, sorted_together=2, lowered_together=20, run=8):
         yield
 
 

@@ -114,20 +114,24 @@ class NumbaArrays(BaseArrays):
         See `pairs.lower`. At least a bit of the upper half is free if bits of the keys are cut, so
         no record has the upper half of `NONE`.
         """
-        words, share = raw(key), self._team.share
+        words = raw(key)
         lowest, highest = self._extent(words) if key.itemsize > 4 else (0, 0)
         base, cut = np.uint64(lowest), np.uint64(max(0, (highest - lowest).bit_length() - 31))
         # Threads lower records in separate rows if these are few or short, otherwise in one row.
         shares, ends = len(self._team.shares(len(key))), [raw(u), raw(v)]
-        has_rows = shares <= 2 or 2 * shares * size <= len(key)
-        rows = self.full(size * (shares if has_rows else 1), NONE, np.uint64).reshape(-1, size)
+        num_rows = min(shares, max(2, len(key) // (2 * size)))
+        if num_rows < shares and size >= sizes().lowered_together:
+            num_rows = 1
+        rows = self.full(size * num_rows, NONE, np.uint64).reshape(-1, size)
         fixed = *ends, words, base, cut
-        if len(rows) == shares:
-            share(pairs.lower, len(key), np.uint64(0), np.uint64(size), *fixed, Each(rows))
+        if num_rows == 1 < shares:
+            exclusive = self._exclusive_places(ends)
+            self._team.share(pairs.lower, len(key), *exclusive, *fixed, rows[0])
         else:
-            share(pairs.lower, len(key), *self._exclusive_places(ends), *fixed, rows[0])
-        if len(rows) > 1:
-            share(pairs.join_rows, size, rows, words, cut)
+            everywhere = np.uint64(0), np.uint64(size)
+            team(num_rows).share(pairs.lower, len(key), *everywhere, *fixed, Each(rows))
+        if num_rows > 1:
+            self._team.share(pairs.join_rows, size, rows, words, cut)
         return rows[0], base, cut
 
     def _exclusive_places(self, arrays: Sequence[Array]) -> tuple[Each, Each]:

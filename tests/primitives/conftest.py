@@ -30,6 +30,7 @@ def module(request):
     with tuned(
         smallest_share=3,
         smallest_block=8,
+        lowered_together=2,
         longest_run=8,
         run=4,
     ):

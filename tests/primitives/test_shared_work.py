@@ -41,8 +41,16 @@ def test_no_element_is_in_two_shares_of_a_call(ranges, name):
     dtypes, build = CASES[name]
     for dtype in dtypes[-2:]:
         arguments, options, _ = build(Draws(500, dtypes.index(dtype)), dtype, 500)
-        with tuned(smallest_share=3, sorted_together=2, run=4):
+        with tuned(smallest_share=3, sorted_together=2, lowered_together=2, run=4):
             getattr(module(16), name)(*arguments, **options)
     for shares in filter(are_ranges, ranges):
         ends = np.array(sorted(shares), np.int64).ravel()
         assert (ends[1:] >= ends[:-1]).all(), shares
+
+
+def test_few_places_are_lowered_without_atomic_operations(ranges):
+    """These take several times as long in a cache, so two threads lower separate rows instead."""
+    u, v = np.random.default_rng(0).integers(0, 60, (2, 90), np.int32)
+    with tuned(smallest_share=3):
+        array_module(Backend("numba", 16)).scatter_argmin((u, v), u, 60)
+    assert [len(shares) for shares in ranges if shares[-1][1] == 90] == [2]
