@@ -149,7 +149,8 @@ class PlannedRun:
         solver = Solver(self.inner, self.backend, self.request.options.maximum)
         if "scanner" in fields:
             rescans = STRATEGIES[self.plan.strategy].rescans
-            scanner = Scanner(solver, capacity, rescans, num_vertices, num_edges, first)
+            scans = 1 if self.plan.estimate is None else self.plan.estimate.scans
+            scanner = Scanner(solver, capacity, rescans, num_vertices, num_edges, first, scans)
             return {"scanner": scanner}
         if "tile_joiner" in fields:
             return {"tile_joiner": TileJoiner(solver, first, num_edges)}

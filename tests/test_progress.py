@@ -57,6 +57,16 @@ def test_every_strategy_and_scheduler_reports(strategy, partitions, scheduler):
     assert len(recorder) > 1 or strategy == "fold"
 
 
+def test_the_scans_of_a_run_share_one_bar():
+    recorder, (u, v) = Recorder(), np.random.default_rng(3).integers(0, 200, (2, 5000))
+    found = mstflow.minimum_spanning_forest((u, v, u), strategy="two-scan", progress=recorder)
+    scans = [report for report in recorder if report[0].startswith("scan")]
+    assert found.report.final["num_scans"] == 2
+    assert list(dict.fromkeys(step for step, *_ in scans)) == ["scan 1 of 2", "scan 2 of 2"]
+    assert [done for _, done, _ in scans] == sorted({done for _, done, _ in scans})
+    assert {total for *_, total in scans} == {scans[-1][1]} == {10_000}
+
+
 @pytest.mark.parametrize(("scheduler", "total"), [("inline", 2000), ("threads", 11)])
 def test_a_tree_counts_edges_inline_and_tasks_on_a_scheduler(scheduler, total):
     """The tasks are five scans, two merges and four others."""
@@ -87,7 +97,7 @@ def test_every_command_reports(tmp_path):
         recorder.check()
         steps += [step for step, *_ in recorder]
     assert list(dict.fromkeys(steps)) == [
-        "read graph.txt.gz", "write edges", "count degrees", "scan 1", "done", "compare paths",
+        "read graph.txt.gz", "write edges", "count degrees", "scan 1 of 1", "done", "compare paths",
     ]  # fmt: skip
     assert steps.count("read graph.txt.gz") > 2
     reports = Recorder()

@@ -41,6 +41,8 @@ class Scanner:
     #: None if the graph is an iterator.
     num_edges: int | None
     first_edge: int
+    #: The number of scans that the plan expects; there may be more.
+    planned_scans: int = 1
     #: The number of edges that a thread reads at once.
     block_edges: int = field(default_factory=lambda: sizes().block_edges)
 
@@ -52,14 +54,17 @@ class Scanner:
         limit: int | None = None,
         record: Record | None = None,
         *,
-        step: str,
+        number: int = 1,
+        step: str = "",
     ) -> Candidates:
-        """Scan a partition, or resume its scan from a record; report progress as `step`.
+        """Scan a partition, or resume its scan from a record.
+
+        Report progress as `step`, by default as scan `number` of all scans.
 
         Return the forest of the edges that the scan has taken. If there are at most `num_fragments`
         edges, they may be returned unreduced.
         """
-        return _Scan(self, source, num_fragments, labels, limit, record, step).run()
+        return _Scan(self, source, num_fragments, labels, limit, record, number, step).run()
 
     def takes_all(self, num_fragments: int, num_partitions: int) -> bool:
         """Return whether a scan starts without a limit, because it may be the last one.
@@ -123,6 +128,7 @@ class _Scan:
     #: The largest key to select; None for no limit.
     limit: int | None
     record: Record | None
+    number: int
     step: str
 
     def __post_init__(self) -> None:
@@ -204,8 +210,15 @@ class _Scan:
         """Add the edges of a block to the buffer."""
         self._buffer.append(selected if self._filter is None else self._filter.select(selected))
         self._num_read += selected.num_read
-        done = self.source.first_id - self.scanner.first_edge + self._num_read
-        report_progress(self.step, done, max(done, self.scanner.num_edges or 0))
+        self._report_progress()
+
+    def _report_progress(self) -> None:
+        """Report the edges that all scans have read, so that a bar does not restart."""
+        scanner, number = self.scanner, self.number
+        edges, scans = scanner.num_edges or 0, max(number, scanner.planned_scans)
+        done = (number - 1) * edges + self.source.first_id - scanner.first_edge + self._num_read
+        step = self.step or f"scan {number} of {scans}"
+        report_progress(step, done, max(done, scans * edges))
 
     def _save(self) -> None:
         """If there is a record, save the buffer and the number of edges read."""

@@ -91,8 +91,9 @@ def scan_partition(
     next stage then drops the cycles. `labels` is the fragment of each vertex; None before the first
     vertices are joined. The task resumes from the edges that it saves in `record`.
     """
-    step = f"scan {num_scans}"
-    candidates: Candidates = scanner.scan(source, num_fragments, labels, limit, record, step=step)
+    candidates: Candidates = scanner.scan(
+        source, num_fragments, labels, limit, record, number=num_scans
+    )
     return candidates
 
 
