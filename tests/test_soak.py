@@ -53,6 +53,9 @@ CASES = {
     "malformed": 5,
     "bomb": 1,
     "cache": 1,
+    "table": 20,
+    "neighbors": 20,
+    "points": 20,
 }
 
 

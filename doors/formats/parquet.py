@@ -34,8 +34,9 @@ from ..places.folders import Keys
 from ..places.url import Place, Url
 from .file_format import IDENTITY, Format, SavedForest, parse_identity
 
-#: Rows of a row group that is written, and of a table with names that is read.
-_GROUP_ROWS, _TABLE_ROWS = 2**20, 2**17
+#: Rows of a row group that is written: each costs time when a file is opened, and a reader holds a
+#: whole one. Rows of a table with names that is read.
+_GROUP_ROWS, _TABLE_ROWS = 2**18, 2**17
 
 
 def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
@@ -203,9 +204,9 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
     schema = pa.schema(fields, metadata)
     # No dictionaries: for ids and weights they save no space, and take twice as long to read.
     with parquet.ParquetWriter(path, schema, use_dictionary=False) as file:
-        for columns in table.blocks():
+        for columns in table.blocks(_GROUP_ROWS):
             batch = pa.record_batch(list(columns.values()), schema)
-            file.write_batch(batch, row_group_size=_GROUP_ROWS)
+            file.write_batch(batch)
 
 
 FORMAT = Format(

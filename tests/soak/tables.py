@@ -198,6 +198,7 @@ def neighbors(case: Case) -> None:
             distance = rng.choice([0.0, 1.0, 2.0, rng.random()])
             edges.append((u, v, rng.choice([distance, math.nextafter(distance, 9)])))
     case.choices |= {"edges": edges, "min_samples": min_samples}
+    case.counts["neighbors"] += 1
     columns = [np.array([edge[i] for edge in edges], [int, int, float][i]) for i in range(3)]
     found = mstflow.mutual_reachability(
         tuple(columns), min_samples=min_samples, num_vertices=n,
