@@ -24,7 +24,7 @@ comparison, are not in these papers.
 
 from typing import Any
 
-from ...pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN, LABEL
+from ...pipeline.catalogue.shared import CONTRACT, JOIN, LABEL
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.steps import Loop, When
 from ...stages import edges, fragments

@@ -17,7 +17,7 @@ neighbors in the order of the tree. In that paper, a space-filling curve orders 
 tie may go to either edge. Here the tree is split at medians, and ties go to the smaller edge id.
 """
 
-from ...pipeline.catalogue.algorithms.boruvka_edgelist import LABEL
+from ...pipeline.catalogue.shared import LABEL
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.steps import Loop
 from ...stages import fragments

@@ -9,7 +9,7 @@ import pytest
 import mstflow
 from mstflow import Loop, Pipeline, Recurse, When, stage
 from mstflow.errors import PipelineError
-from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
+from mstflow.pipeline.catalogue.shared import CONTRACT, JOIN
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.edges import count_edges, drop_loops, find_min_edges, no_edges_left
 from mstflow.stages.fields import Amount, Chosen, Count, Edges, Lightest, Verdict, VertexIndex

@@ -16,7 +16,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow import Loop, Pipeline, When, stage
 from mstflow.errors import OptionError, PipelineError
-from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
+from mstflow.pipeline.catalogue.shared import CONTRACT, JOIN
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.edges import count_edges, drop_loops, no_edges_left
 from mstflow.stages.fields import (

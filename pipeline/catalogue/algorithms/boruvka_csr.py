@@ -22,6 +22,7 @@ Use it for: a graph that is needed as CSR anyway.
 from ....stages import csr, edges, fragments
 from ...pipeline import Pipeline
 from ...steps import Loop
+from ..shared import LABEL
 
 boruvka_csr = Pipeline(
     "boruvka-csr",
@@ -31,9 +32,7 @@ boruvka_csr = Pipeline(
     csr.count_arcs,
     Loop(
         csr.find_min_edge_per_vertex,
-        fragments.remove_mirrored_edges,
-        fragments.propagate_colors,
-        fragments.create_new_vertex_ids,
+        *LABEL,
         csr.count_new_edges,
         csr.assign_edge_segments,
         csr.insert_new_edges,

@@ -15,19 +15,10 @@ Span: log² n.
 Use it for: a pipeline of your own: its rounds are the simplest.
 """
 
-from ....stages import edges, fragments
+from ....stages import edges
 from ...pipeline import Pipeline
 from ...steps import Loop
-
-#: Join the vertices by their lightest edges to fragments, and label each vertex with its fragment.
-LABEL = (
-    fragments.remove_mirrored_edges,
-    fragments.propagate_colors,
-    fragments.create_new_vertex_ids,
-)
-#: The two halves of a round: join the vertices to fragments, then build the graph of the fragments.
-JOIN = (edges.find_min_edges, *LABEL)
-CONTRACT = (edges.relabel_edges, edges.count_edges, fragments.contract_fragments)
+from ..shared import CONTRACT, JOIN
 
 boruvka_edgelist = Pipeline(
     "boruvka-edgelist",

@@ -18,6 +18,7 @@ Use it for: repeating the measurements of its source.
 from ....stages import edges, fragments, sorted_arcs
 from ...pipeline import Pipeline
 from ...steps import Loop
+from ..shared import LABEL
 
 boruvka_sorted = Pipeline(
     "boruvka-sorted",
@@ -27,9 +28,7 @@ boruvka_sorted = Pipeline(
     Loop(
         sorted_arcs.sort_arcs,
         sorted_arcs.find_shortest_arcs,
-        fragments.remove_mirrored_edges,
-        fragments.propagate_colors,
-        fragments.create_new_vertex_ids,
+        *LABEL,
         edges.relabel_edges.renamed(edges="arc_list"),
         sorted_arcs.count_listed_edges,
         fragments.contract_fragments,

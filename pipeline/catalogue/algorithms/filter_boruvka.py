@@ -21,29 +21,10 @@ Use it for: NumPy (the default there).
 """
 
 from ....stages import edges, filter, fragments  # noqa: A004
-from ...dataflow import ByBackend
 from ...pipeline import Pipeline
 from ...steps import Loop
+from ..shared import PARAMETERS, SELECT_LIGHT
 from .boruvka_edgelist import boruvka_edgelist
-
-#: The fastest values, by `python -m benchmarks run --codes mstflow mstflow:NAME=VALUE`:
-#:
-#: - `light_per_vertex`: number of light edges per vertex. If there are fewer, fragments are smaller
-#:   and more heavy edges remain. If there are more, they take longer to join.
-#: - `dense`, `small`: a graph is filtered if it has more edges per vertex, and more edges.
-#: - `sample_size`: the sample has at least this number of edges, and less than twice this number.
-#:
-#: The value for "cupy" is not measured. It is large because a pass waits for the device several
-#: times.
-PARAMETERS = {
-    "light_per_vertex": 1.75,
-    "dense": 3.0,
-    "small": ByBackend(2**16, {"numba": 2**19, "cupy": 2**22}),
-    "sample_size": 2**13,
-}
-
-#: Select the light edges.
-SELECT_LIGHT = (filter.sample_keys, filter.choose_pivot, filter.select_light_edges)
 
 #: Rounds of Boruvka that also label each vertex with its fragment.
 fragments_of = Pipeline(

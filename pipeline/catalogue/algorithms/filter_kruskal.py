@@ -17,8 +17,7 @@ from ....stages import edges, filter, fragments, kruskal  # noqa: A004
 from ...dataflow import ByBackend
 from ...pipeline import Pipeline
 from ...steps import Loop
-from .boruvka_edgelist import CONTRACT
-from .filter_boruvka import PARAMETERS, SELECT_LIGHT
+from ..shared import CONTRACT, PARAMETERS, SELECT_LIGHT
 
 filter_kruskal = Pipeline(
     "filter-kruskal",

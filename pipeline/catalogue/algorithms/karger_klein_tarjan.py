@@ -20,7 +20,7 @@ Use it for: experiments with recursion; the filter of `filter-boruvka` takes few
 from ....stages import edges, fragments, heavy
 from ...pipeline import Pipeline
 from ...steps import Loop, Recurse
-from .boruvka_edgelist import CONTRACT, JOIN
+from ..shared import CONTRACT, JOIN
 
 karger_klein_tarjan = Pipeline(
     "karger-klein-tarjan",

@@ -5,7 +5,7 @@ edge to another. Edges inside a fragment are dropped, so Kruskal's algorithm has
 """
 
 from mstflow import Loop, Pipeline, algorithm, stage
-from mstflow.pipeline.catalogue.algorithms.boruvka_edgelist import CONTRACT, JOIN
+from mstflow.pipeline.catalogue.shared import CONTRACT, JOIN
 from mstflow.stages.edges import count_edges, drop_loops
 from mstflow.stages.fields import Count, Verdict
 
