@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import dask.array
+import networkx
 import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import sparse
 
 import mstflow
@@ -152,12 +154,129 @@ REMEDIES = {
         lambda _: tree(POINTS),
         (3, 4),
     ),
+    "edges that some chunks weigh": Remedy(
+        lambda _: solve([(U[:2], V[:2], W[:2]), (U[2:], V[2:])], memory="1GB"),
+        "pass weights for all edges",
+        lambda _: solve([(U[:2], V[:2], W[:2]), (U[2:], V[2:], W[2:])], memory="1GB"),
+    ),
+    "weights of other objects": Remedy(
+        lambda _: solve((U, V, np.array(W, complex))),
+        "convert it to float64, or to int64 if all are whole",
+        lambda _: solve((U, V, np.array(W, complex).real.astype("int64"))),
+    ),
+    "names that are floats": Remedy(
+        lambda _: solve({"u": [1e17, 2e17], "v": [2e17, 3e17], "weight": [1, 2]}, ends=("u", "v")),
+        "which may be rounded; read it as integers or strings",
+        lambda _: solve(
+            {"u": ["1e17", "2e17"], "v": ["2e17", "3e17"], "weight": [1, 2]}, ends=("u", "v")
+        ),
+    ),
+    "names with a header": Remedy(
+        lambda folder: solve(written(folder, "a.csv", "u,v,weight\n" + EDGES_AND_NAMES)),
+        r"if vertices have names, pass ends=\('u', 'v'\), weight='weight'",
+        lambda folder: solve(
+            written(folder, "a.csv", "u,v,weight\n" + EDGES_AND_NAMES),
+            ends=("u", "v"),
+            weight="weight",
+        ),
+    ),
+    "a generator with a checkpoint": Remedy(
+        lambda folder: solve(
+            iter([(U, V, W)]), num_vertices=3, checkpoint=folder / "kept", partitions=1
+        ),
+        "pass files, arrays or a list",
+        lambda folder: solve([(U, V, W)], num_vertices=3, checkpoint=folder / "kept", partitions=1),
+    ),
+    "files of several kinds": Remedy(
+        lambda folder: solve(folder_of_two_kinds(folder)),
+        r"pass a pattern such as .*/\*\*/\*\.parquet",
+        lambda folder: solve(f"{folder_of_two_kinds(folder)}/**/*.parquet"),
+    ),
+    "an image with channels": Remedy(
+        lambda _: mstflow.grid(np.zeros((2, 2, 2, 3))[..., None]),
+        "pass channel_axis= for color channels",
+        lambda _: solve(mstflow.grid(np.array([[[0, 0], [1, 1]]]), channel_axis=-1)),
+        (2,),
+    ),
+    "degrees": Remedy(
+        lambda _: solve(mstflow.points(np.array([[0.0, 0], [0, 90]]), metric="haversine")),
+        r"convert degrees by numpy\.radians\(X\)",
+        lambda _: solve(mstflow.points(np.radians([[0.0, 0], [0, 90]]), metric="haversine")),
+        (np.pi / 2,),
+    ),
+    "a linkage of two components": Remedy(
+        lambda _: solve((U, V, W), num_vertices=4).linkage(),
+        r"use linkage\(disconnected='infinity'\) or cut\(\)",
+        lambda _: Linkage(solve((U, V, W), num_vertices=4).linkage(disconnected="infinity")),
+        (1, 2, np.inf),
+    ),
+    "a workbook": Remedy(
+        lambda folder: solve(written(folder, "a.xlsx", b"PK")),
+        r"pass pandas\.read_excel\(path\)",
+        lambda _: solve(pandas.DataFrame({"u": U, "v": V, "weight": W})),  # which it returns
+    ),
+    "a graph of networkx's formats": Remedy(
+        lambda folder: solve(graphml(folder)),
+        r"read it with networkx or igraph and pass the graph, as in networkx\.read_graphml\(path\)",
+        lambda folder: solve(networkx.read_graphml(graphml(folder))),
+    ),
+    "lines of networkx": Remedy(
+        lambda folder: solve(lines_of_networkx(folder)),
+        r"pass networkx\.read_edgelist\(path\)",
+        lambda folder: solve(networkx.read_edgelist(lines_of_networkx(folder))),
+    ),
+    "one array in a file": Remedy(
+        lambda folder: solve(saved_array(folder)),
+        r"pass \(a\[:, 0\].*, a\[:, 2\]\) of a = numpy\.load\(path\)",
+        lambda folder: solve(columns_of(np.load(saved_array(folder)))),
+    ),
     "too few vertices": Remedy(
         lambda _: solve((U, V, W), num_vertices=2),
         "there are 2 vertices",
         lambda _: solve((U, V, W), num_vertices=3),
     ),
 }
+
+
+class Linkage(NamedTuple):
+    """A linkage in place of a forest."""
+
+    matrix: Any
+
+    @property
+    def weight(self):
+        return self.matrix[:, 2]
+
+
+def folder_of_two_kinds(folder):
+    written(folder, "notes.csv", "u,v\n0,1\n")
+    parquet.write_table(pa.table({"u": U, "v": V, "weight": W}), folder / "edges.parquet")
+    return folder
+
+
+def graph_of_networkx():
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from(zip(U, V, W, strict=True))
+    return graph
+
+
+def graphml(folder):
+    networkx.write_graphml(graph_of_networkx(), folder / "a.graphml")
+    return folder / "a.graphml"
+
+
+def lines_of_networkx(folder):
+    networkx.write_edgelist(graph_of_networkx(), folder / "a.edgelist")
+    return folder / "a.edgelist"
+
+
+def saved_array(folder):
+    np.save(folder / "a.npy", np.array([U, V, W]).T)
+    return folder / "a.npy"
+
+
+def columns_of(a):
+    return a[:, 0].astype(int), a[:, 1].astype(int), a[:, 2]
 
 
 def unknown_chunks():
@@ -170,4 +289,4 @@ def test_a_remedy_in_words_gives_the_right_forest(name, tmp_path):
     remedy = REMEDIES[name]
     with pytest.raises(MstflowError, match=remedy.words):
         remedy.refused(tmp_path)
-    assert sorted(remedy.done(tmp_path).weight.tolist()) == list(remedy.weights)
+    assert sorted(remedy.done(tmp_path).weight.tolist()) == pytest.approx(list(remedy.weights))

@@ -51,6 +51,6 @@ def test_no_element_is_in_two_shares_of_a_call(ranges, name):
 def test_few_places_are_lowered_without_atomic_operations(ranges):
     """These take several times as long in a cache, so two threads lower separate rows instead."""
     u, v = np.random.default_rng(0).integers(0, 60, (2, 90), np.int32)
-    with tuned(smallest_share=3):
+    with tuned(smallest_share=3, lowered_together=61):
         array_module(Backend("numba", 16)).scatter_argmin((u, v), u, 60)
     assert [len(shares) for shares in ranges if shares[-1][1] == 90] == [2]
