@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from PIL import Image
 from pyarrow import feather
@@ -58,6 +58,8 @@ def test_csv_with_other_columns(tmp_path_factory, edges, names, block_size, data
 
 @given(ANY_EDGES, st.booleans(), st.sampled_from([",", ";", "\t", " "]), BLOCK_SIZES)
 def test_csv_with_and_without_header(tmp_path_factory, edges, has_header, delimiter, block_size):
+    # Without a header, this line may be one.
+    assume(has_header or edges[0] != (0, 1, 2))
     lines = [delimiter.join(("u", "v", "weight"))] * has_header
     lines += [delimiter.join(map(str, edge)) for edge in edges]
     path = tmp_path_factory.mktemp("csv") / "edges"
