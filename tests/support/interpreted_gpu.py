@@ -154,11 +154,11 @@ def _thrust(driver):
     return module
 
 
-def _allocate(size):
-    """Allocate memory from CuPy's pool, and announce the exact size."""
+def _allocate(size, pool=None):
+    """Allocate memory from a pool, by default CuPy's, and announce the exact size."""
     import cupy
 
-    pointer = cupy.get_default_memory_pool().malloc(size)
+    pointer = (pool or cupy.get_default_memory_pool()).malloc(size)
     _driver().fake_array(ctypes.c_uint64(pointer.ptr), ctypes.c_uint64(size))
     return pointer
 
@@ -235,14 +235,20 @@ def check():
 
 @contextlib.contextmanager
 def memory(free=2**36, failure=-1):
-    """Limit the free memory, or let all allocations after the first `failure` ones fail."""
+    """Limit the free memory, or let all allocations after the first `failure` ones fail.
+
+    To count all allocations, they come from a new pool: CuPy's may have room in blocks of which
+    other tests hold a part.
+    """
     import cupy
 
-    cupy.get_default_memory_pool().free_all_blocks()
+    pool = cupy.get_default_memory_pool() if failure < 0 else cupy.cuda.MemoryPool()
+    pool.free_all_blocks()
     set_memory = _driver().fake_memory
     set_memory(ctypes.c_uint64(free), ctypes.c_int64(failure))
     try:
-        yield
+        with cupy.cuda.using_allocator(functools.partial(_allocate, pool=pool)):
+            yield
     finally:
         set_memory(ctypes.c_uint64(2**36), ctypes.c_int64(-1))
 
