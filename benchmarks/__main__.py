@@ -175,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True, metavar="FOLDER", help="for the record, rows and log")
     add("--threads", nargs="+", type=int, default=powers, metavar="T", help="default: %(default)s")
     add("--steps", nargs="+", default=[], metavar="NAME", help="run only these; see `list`")
-    add("--commit", default="", help="commit of the code, if there is no git repository")
+    add("--commit", default="", help="commit of the code, without a git repository")
     add("--tiny", action="store_true", help="rehearse with the smallest sizes")
     add("--interpret-gpu", action="store_true", help="needs mstflow[gpu-test]")
     command("stale", stale)

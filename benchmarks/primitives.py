@@ -170,7 +170,7 @@ def definition(ops: ArrayModule, name: str) -> Callable[..., Any]:
 
 
 def _elements(arguments: tuple[Any, ...]) -> int:
-    """Return the length of the largest array, or the largest number if there are no arrays."""
+    """Return the length of the largest array, or the largest number without arrays."""
     return max(map(_length, arguments)) or int(max(arguments))
 
 

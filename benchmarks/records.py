@@ -44,7 +44,7 @@ def make(
 
     `measured` are files and folders, without subfolders, of the measured code. `others` is the
     number of processors that other programs used at the same time. `programs` has versions of
-    external programs. `commit` is needed only if there is no git repository.
+    external programs. `commit` is needed only without a git repository.
     """
     paths = list(measured)
     check_import(paths, root)

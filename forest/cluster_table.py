@@ -68,7 +68,7 @@ class ClusterTable:
         Raises
         ------
         OptionError
-            If there is no such threshold.
+            If the table lacks the threshold.
         """
         thresholds = [count.threshold for count in self.counts]
         if threshold not in thresholds:

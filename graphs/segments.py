@@ -319,7 +319,7 @@ class Chunks(Sequential):
                 yield count, partial(_compare_and_read, compare, read)
 
     def identity(self) -> str:
-        """Return a digest of the checksums, or of all values if there are no checksums yet."""
+        """Return a digest of the checksums, or of all values before they are known."""
         if self.checksums:
             return digest(repr(self.checksums).encode())
         return digest(*(array.fingerprint().encode() for array in self.arrays()))

@@ -293,7 +293,7 @@ class EdgeSource:
             self,
             segments=tuple(segments),
             num_vertices=num_vertices,
-            weight_dtype=np.dtype(np.int64) if dtype is None else dtype,  # there are no edges
+            weight_dtype=np.dtype(np.int64) if dtype is None else dtype,  # without edges
         )
 
     def fingerprint(self) -> str:
@@ -357,7 +357,7 @@ class EdgeSource:
         """Check that memory can hold arrays over the vertices, before any is made.
 
         `available` is the memory in bytes, by default that of the system. If the arrays need fewer
-        bytes than `negligible`, there is no check. If the number of vertices `is_wanted` by the
+        bytes than `negligible`, nothing is checked. If the number of vertices `is_wanted` by the
         caller, only the arrays of the leanest algorithm must fit.
         """
         count = self.num_vertices or 0
@@ -442,7 +442,7 @@ class EdgeSource:
             yield _concatenate(taken)
 
     def first_columns(self) -> tuple[NDArray[Any], ...]:
-        """Return u, v and weight of the first edge; empty columns if there are no edges.
+        """Return u, v and weight of the first edge; empty columns without edges.
 
         All edges have these dtypes.
         """
@@ -506,7 +506,7 @@ class SegmentSizes(NamedTuple):
 
 
 def _edge_name(segment: Segment, row: int, edge: int) -> str:
-    """Return the file and row of an edge, or its id if there is no file."""
+    """Return the file and row of an edge, or its id without a file."""
     file, first = segment.origin
     for name, count in getattr(segment, "files", ()):
         if row < count:

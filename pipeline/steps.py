@@ -3,7 +3,7 @@
 A pipeline within another follows from one mechanism, the renaming of fields. All fields that its
 steps write get names of its own, so no other step can read or overwrite them. Entering it binds the
 fields that it reads to these names, and leaving it binds its results to fields of the outer
-pipeline. A binding is no task and copies nothing.
+pipeline. A binding is not a task and copies nothing.
 """
 
 from __future__ import annotations

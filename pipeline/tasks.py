@@ -166,7 +166,7 @@ def _num_bytes(values: tuple[Any, ...]) -> int:
     total = 0
     for value in values:
         size = _num_bytes(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
-        total += size if isinstance(size, int) else 0  # np.float64.nbytes is no int
+        total += size if isinstance(size, int) else 0  # np.float64.nbytes is not an int
     return total
 
 

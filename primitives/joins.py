@@ -114,7 +114,7 @@ class Joins(Protocol):
         Parameters
         ----------
         parent : index array of length n
-            A tree for each set. A root is its own parent; there is no other cycle.
+            A tree for each set. A root is its own parent, the only cycle.
         u, v : index arrays of length m
             Nodes below n.
         by_rank : bool

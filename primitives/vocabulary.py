@@ -316,7 +316,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         """
 
     def pointer_jump(self, parent: Array, /) -> Array:
-        """Return the root of every node. A root is its own parent; there is no other cycle."""
+        """Return the root of every node. A root is its own parent, which is the only cycle."""
         while self.count((above := self.gather(parent, parent)) != parent):
             parent = above
         return parent

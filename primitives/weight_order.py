@@ -53,7 +53,7 @@ class WeightOrder:
             If `limit` is NaN.
         """
         last = self.key_of(limit)
-        # Array libraries may wrap -1, which is no unsigned key; no key is below 0.
+        # Array libraries may wrap -1, which is not an unsigned key; no key is below 0.
         return keys <= last if last >= 0 else keys < 0
 
     def key_of(self, value: float | Fraction) -> int:

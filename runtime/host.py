@@ -131,7 +131,7 @@ def private_cache_folder(name: str) -> Path | None:
     import platformdirs
 
     folder = platformdirs.user_cache_path("mstflow", appauthor=False) / name
-    if not folder.is_absolute():  # there is no home
+    if not folder.is_absolute():  # without a home
         return None
     with contextlib.suppress(OSError):
         folder.mkdir(0o700, parents=True, exist_ok=True)

@@ -120,7 +120,7 @@ def condense(
     heavier = ops.gather(weight, above)
     is_tied = ~is_root & (heavier == weight)
     if weight.dtype == np.float64:
-        with np.errstate(invalid="ignore"):  # infinity is no distance from infinity
+        with np.errstate(invalid="ignore"):  # infinity - infinity is NaN
             is_tied |= ~is_root & (heavier - weight <= TOLERANCE * heavier)
     if is_tied.any():
         above = ops.gather(ops.pointer_jump(np.where(is_tied, above, edge)), above)

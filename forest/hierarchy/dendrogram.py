@@ -38,7 +38,7 @@ class Bottleneck(NamedTuple):
     Attributes
     ----------
     weight : array of length p
-        In the dtype of the graph; 0 if there is no edge.
+        In the dtype of the graph; 0 without edges.
     edge_id : int64 array of length p
         -1 if both are the same vertex, -2 if no path joins them.
     """

@@ -43,7 +43,7 @@ class Record:
     seconds: float = 20.0
 
     def load(self) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
-        """Return the arrays and the state, or None if there is no valid record."""
+        """Return the arrays and the state, or None without a valid record."""
         try:
             with (
                 Path(self.path).open("rb") as file,  # np.load does not close a damaged file
@@ -155,7 +155,7 @@ def _stored_identity(path: Path, identity: dict[str, Any]) -> dict[str, Any]:
 
 
 def recorded_partitions(folder: str | os.PathLike[str]) -> int | None:
-    """Return the number of partitions that a checkpoint states; None if there is no checkpoint."""
+    """Return the number of partitions that a checkpoint states; None without a checkpoint."""
     try:
         return int(json.loads(Path(folder, _IDENTITY).read_text())["partitions"])
     except (OSError, TypeError, ValueError, KeyError):

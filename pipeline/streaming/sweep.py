@@ -51,7 +51,7 @@ class Sweeper:
     num_edges: int
     first_edge: int
     weight_dtype: np.dtype[Any]
-    #: The folder of the buckets if there is no checkpoint.
+    #: The folder of the buckets without a checkpoint.
     folder: str
 
     def deal(self, source: EdgeSource, record: Record | None) -> Buckets:

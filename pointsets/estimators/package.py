@@ -45,7 +45,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         counting itself. Default: `min_cluster_size`. Larger numbers than that of other samples are
         reduced.
     cluster_selection_epsilon, max_cluster_size, alpha, leaf_size
-        As for `mstflow.cluster.HDBSCAN`; a `max_cluster_size` of 0 is no limit.
+        As for `mstflow.cluster.HDBSCAN`; 0 as `max_cluster_size` removes the limit.
     cluster_selection_method, allow_single_cluster
         As for `mstflow.cluster.HDBSCAN`.
     metric : str or callable

@@ -211,7 +211,7 @@ def _read_head(
     """Read the first line, and choose the columns of the graph.
 
     A line of numbers is not a header. If vertices have names and columns are chosen by position,
-    there is no header. Without a header, the columns are u, v and weight; if columns are chosen by
+    the text has none. Without a header, the columns are u, v and weight; if columns are chosen by
     position, further columns may follow.
 
     Return the delimiter, the names of all columns, the chosen columns, and whether a header has the

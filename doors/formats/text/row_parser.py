@@ -356,7 +356,7 @@ def _exact_weights(
 ) -> NDArray[Any]:
     """Convert valid weights to the dtype that represents all of them exactly.
 
-    Raise an error that names a line if there is no such dtype.
+    Raise an error that names a line without such a dtype.
     """
     integers = {i: _integer(token) for i, token in enumerate(tokens) if _INTEGER.fullmatch(token)}
     is_decimal, is_signed = len(integers) < len(tokens), min(integers.values(), default=0) < 0
