@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import validate_data
 
@@ -22,7 +22,6 @@ from ...solve import minimum_spanning_forest
 from .forests import (
     checked_metric,
     given_distances,
-    neighbor_search,
     resolve_algorithm,
     samples_forest,
     solve_options,
@@ -214,7 +213,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
             self.prediction_data_ = PredictionData(
                 samples,
                 finite,
-                neighbor_search(self, samples[finite]),
+                clone(self),
                 self._checked_min_samples(len(finite)),
                 self.alpha,
                 tree,

@@ -29,6 +29,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...forest.hierarchy.condense import CondensedTree
+from .forests import neighbor_search
 
 #: Infinite densities are replaced by this one, whose ratios to others and to 1e-8 are finite.
 _DENSEST = 1e150
@@ -47,8 +48,8 @@ class PredictionData:
     raw_data : array or sparse matrix of shape (n, features)
     finite : int64 array
         The samples without missing and infinite values.
-    empty_search : NearestNeighbors
-        The search of the fit, without samples.
+    estimator : HDBSCAN
+        The parameters of the fit.
     min_samples : int
     alpha : float
     tree : CondensedTree
@@ -62,13 +63,18 @@ class PredictionData:
 
     raw_data: Any
     finite: NDArray[np.int64]
-    empty_search: NearestNeighbors
+    estimator: Any
     min_samples: int
     alpha: float
     tree: CondensedTree
     label: NDArray[np.int64]
     clusters: NDArray[np.int64]
     exemplars: list[NDArray[np.int64]]
+
+    @cached_property
+    def empty_search(self) -> NearestNeighbors:
+        """The search with the metric of the fit, without samples."""
+        return neighbor_search(self.estimator, self.raw_data[self.finite])
 
     @cached_property
     def search(self) -> NearestNeighbors:
