@@ -381,7 +381,8 @@ class Dendrogram:
                 f"{self.num_vertices} vertices, numbered from 0"
             )
             raise OptionError(message)
-        return array.astype(self.parent.dtype, copy=False)
+        ids: NDArray[Any] = array.astype(self.parent.dtype, copy=False)
+        return ids
 
     def _check_distances(self) -> None:
         if self.maximum:

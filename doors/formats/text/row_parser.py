@@ -261,7 +261,7 @@ def _has_letter_x(strings: Any) -> bool:
     return bool(compute.any(compute.match_substring(strings, "x", ignore_case=True)).as_py())
 
 
-def require(is_met: bool, problem: str = "pyarrow might misread this block") -> None:
+def require(is_met: bool | np.bool_, problem: str = "pyarrow might misread this block") -> None:
     """Raise a ValueError unless a condition for parsing a block at once is met."""
     if not is_met:
         raise ValueError(problem)
