@@ -12,10 +12,10 @@ from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest
 from .graphs.disjoint_union import batches, disjoint_union, small_graph
 from .graphs.edge_list import EdgeList
-from .pipeline.catalogue.names import alternatives
+from .pipeline.catalogue.names import request_for
 from .pipeline.engine import run
-from .pipeline.options import Options
 from .pipeline.pipeline import Pipeline
+from .pipeline.request import Request
 from .progress import Listener
 
 
@@ -129,21 +129,8 @@ def minimum_spanning_forest(
     MstflowError
         If the graph, a file or an option is invalid.
     """
-    chosen = alternatives(algorithm)
-    pipeline = chosen.pipeline
-    if pipeline.result != ("forest",):
-        given = ", ".join(map(repr, pipeline.result))
-        message = (
-            f"pipeline {pipeline.name!r} has the result {given}, expected only 'forest'; "
-            "use Pipeline.run"
-        )
-        raise OptionError(message)
-    if chosen.is_custom:
-        pipeline.check()
-    if chosen.is_custom and "forest" not in pipeline.fields_written:
-        message = f"no stage of pipeline {pipeline.name!r} writes 'forest'; check its steps"
-        raise OptionError(message)
-    options = Options(
+    request = request_for(
+        algorithm,
         num_vertices=num_vertices,
         weight=weight,
         ends=ends,
@@ -161,8 +148,26 @@ def minimum_spanning_forest(
         checkpoint=checkpoint,
         progress=progress,
     )
-    fields, report, opened = run(chosen, graph, options)
-    return Forest(fields["forest"], opened, options.maximum, report, _known_columns(fields))
+    _check_pipeline(request)
+    (fields, report), opened = run(request, graph)
+    return Forest(fields["forest"], opened, request.maximum, report, _known_columns(fields))
+
+
+def _check_pipeline(request: Request) -> None:
+    """Raise an error if a pipeline has another result than a forest, or does not write it."""
+    pipeline = request.pipeline
+    if request.gives_fields:
+        given = ", ".join(map(repr, pipeline.result))
+        message = (
+            f"pipeline {pipeline.name!r} has the result {given}, expected only 'forest'; "
+            "use Pipeline.run"
+        )
+        raise OptionError(message)
+    if request.is_custom:
+        pipeline.check()
+    if request.is_custom and "forest" not in pipeline.fields_written:
+        message = f"no stage of pipeline {pipeline.name!r} writes 'forest'; check its steps"
+        raise OptionError(message)
 
 
 def _known_columns(fields: dict[str, Any]) -> tuple[Any, ...]:

@@ -91,7 +91,7 @@ def _by_part(solve: Callable[[], Any]) -> dict[str, Any]:
         clock.append(time.perf_counter())
         return fields
 
-    with mock.patch("mstflow.pipeline.planned_run.execute", timed):
+    with mock.patch("mstflow.pipeline.run.execute", timed):
         clock[0] = time.perf_counter()
         forest = solve()
         clock.append(time.perf_counter())

@@ -11,9 +11,8 @@ from ..forest.cluster_table import ClusterTable
 from ..forest.hierarchy.thresholds import check_thresholds
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
-from ..pipeline.catalogue.names import alternatives
-from ..pipeline.options import Options
-from ..pipeline.planning.request import Request
+from ..pipeline.catalogue.names import request_for
+from ..pipeline.planning.situation import Situation
 from ..pipeline.report.plot import pyplot
 from ..pipeline.schedulers.scheduler import Workers
 from ..pipeline.streaming.bounds import check_bound, check_reading
@@ -79,8 +78,7 @@ def _prepare(
         Workers(task_threads=options.threads or kernel_threads()),
     )
     backend = resolve_backend("auto", facts.num_edges)
-    request = Request(alternatives("auto"), Options(), facts, workers, backend)
-    scans = request.scans(strategy)
+    scans = Situation(request_for(), facts, workers, backend).scans(strategy)
     check_bound(memory, max(scans.least_memory, scans.clusters_memory), facts, strategy)
     return source, {"strategy": strategy, "backend": backend}
 

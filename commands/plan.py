@@ -9,11 +9,12 @@ from typing import Any
 
 from ..errors import OptionError
 from ..graphs.source import EdgeSource
-from ..pipeline.catalogue.names import alternatives
-from ..pipeline.options import Options, check_count, parse_bytes
+from ..pipeline.catalogue.names import request_for
+from ..pipeline.options import check_count, parse_bytes
 from ..pipeline.planning.costs import Rates
 from ..pipeline.planning.plan import Plan, plan
-from ..pipeline.planning.request import Request
+from ..pipeline.planning.situation import Situation
+from ..pipeline.request import is_streamed
 from ..pipeline.schedulers.scheduler import Workers
 from ..pipeline.streaming.facts import GraphFacts
 from ..primitives import resolve_backend
@@ -30,15 +31,14 @@ def run(options: argparse.Namespace) -> None:
     workers = _workers(options)
     process_bytes = rss_bytes()  # after the graph is opened, as in `solve`
     with within(options.memory) as memory:
-        run_options = Options(
+        request = request_for(
             strategy=options.strategy,
             partitions=options.partitions,
             threads=options.threads,
             memory=memory,
         )
         backend = resolve_backend("auto", graph.num_edges)
-        request = Request(alternatives("auto"), run_options, graph, workers, backend)
-        planned = plan(request, rates)
+        planned = plan(Situation(request, graph, workers, backend), rates)
     facts = _facts(planned, workers, graph.num_edges, process_bytes)
     lines = {
         "graph": f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges",
@@ -106,11 +106,8 @@ def _graph(options: argparse.Namespace) -> GraphFacts:
             raise OptionError(message)
         source = EdgeSource.of(open_inputs(options, is_streamed=True))
         graph = GraphFacts.of(source.with_sizes())
-        scheduler = _workers(options).name
-        is_streamed = Options(
-            memory=options.memory, strategy=options.strategy, scheduler=scheduler
-        ).streams
-        is_loaded = options.ends is None and not is_streamed
+        streams = is_streamed(options.strategy, _workers(options).name, options.memory)
+        is_loaded = options.ends is None and not streams
         return replace(graph, is_in_memory=True) if is_loaded else graph
     if None in sizes:
         message = "plan needs either files or --vertices and --edges"

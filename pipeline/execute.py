@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +23,10 @@ from ..stages.combine import concatenation
 from ..stages.fields import Collected
 from .dataflow import Dataflow
 from .partitions import chunks_of, with_chunks
-from .report.report import Report
+from .report.report import Outcome, Report
 from .schedulers.scheduler import Scheduler
 from .steps import Binding, Compound, Loop, walk
 from .tasks import Slot, Task
-
-
-class _Item(NamedTuple):
-    """One field of a task's result, or all of them (None); the scheduler holds the result.
-
-    If the field is a tuple with a value for each partition, `place` is the number of the partition.
-    """
-
-    handle: Any
-    item: int | None
-    place: int | None = None
 
 
 def execute(
@@ -49,7 +38,7 @@ def execute(
     backend: Backend,
     split_every: int = 4,
     checkpoint: Callable[[str], Any] | None = None,
-) -> tuple[dict[str, Any], Report]:
+) -> Outcome:
     """Run a dataflow and return its result fields and a report.
 
     `partitions` are the initial fields of each partition, and `shared` those of the whole graph.
@@ -60,7 +49,7 @@ def execute(
     flow.check_reads()
     scheduler.begin_run()
     values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
-    run = _Run(flow, scheduler, backend, split_every, checkpoint, partitions, values)
+    run = _Executor(flow, scheduler, backend, split_every, checkpoint, partitions, values)
     run.counts = {name: shared[name] for name in ("num_vertices", "num_edges") if name in shared}
     run.report.counts[0] = dict(run.counts)
     for stage, needed in walk(flow.steps, frozenset(flow.result), run.decide):
@@ -74,11 +63,11 @@ def execute(
     results = {name: run.gather(name) for name in flow.result}
     run.report.final = run.counts
     report_progress("done", run.total, run.total)
-    return results, run.report
+    return Outcome(results, run.report)
 
 
 @dataclass
-class _Run:
+class _Executor:
     """The state of a run: the fields of each partition, the shared fields, and the report."""
 
     flow: Dataflow
@@ -157,7 +146,7 @@ class _Run:
         for level, number, size in merges_after(leaf, len(self.partitions), self.split_every):
             parts = [results.pop(-rest) for rest in range(size, 0, -1)]
             if not self.scheduler.eager:
-                parts = [_Item(handle, None) for handle in parts]
+                parts = [Slot(handle) for handle in parts]
             fields = {**self.shared, "parts": Collected(parts)}
             results.append(self.submit(combination, fields, number, level, is_shared=True))
 
@@ -213,7 +202,7 @@ class _Run:
         return handle
 
     def slots(self, value: Any, handles: list[Any]) -> Any:
-        """Replace results by slots as `_slots` does, and also chunks that a cluster computes."""
+        """Replace handles by positions as `_slots` does, and chunks of a cluster by slots."""
         if not isinstance(value, EdgeSource) or not self.scheduler.is_remote:
             return _slots(value, handles)
         first = len(handles)
@@ -237,7 +226,7 @@ class _Run:
     def written(self, result: Any, item: int, place: int | None = None) -> Any:
         """Return one field of a task's result; with `place`, its value for this partition."""
         if not self.scheduler.eager:
-            return _Item(result, item, place)
+            return Slot(result, item, place)
         return result[item] if place is None else result[item][place]
 
     def gather(self, name: str) -> Any:
@@ -316,15 +305,15 @@ def merges_after(leaf: int, leaves: int, split_every: int) -> Iterator[tuple[int
 
 
 def _slots(value: Any, handles: list[Any]) -> Any:
-    """Replace each result in a value by a slot, and append its handle to `handles`."""
+    """Replace the handles of slots in a value by positions in `handles`, and add them to it."""
     if type(value) is Collected:
         return Collected(_slots(each, handles) for each in value)
-    if type(value) is not _Item:
+    if type(value) is not Slot:
         return value
-    argument = next((at for at, each in enumerate(handles) if each is value.handle), len(handles))
+    argument = next((at for at, each in enumerate(handles) if each is value.result), len(handles))
     if argument == len(handles):
-        handles.append(value.handle)
-    return Slot(argument, value.item, value.place)
+        handles.append(value.result)
+    return value._replace(result=argument)
 
 
 def _filled(value: Any, results: list[Any]) -> Any:

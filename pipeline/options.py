@@ -1,60 +1,17 @@
-"""The options of a run: check them, and parse sizes in bytes."""
+"""Checks of options, and sizes in bytes."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError
-from ..progress import Listener
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """The options of a run; see `mstflow.minimum_spanning_forest`."""
-
-    num_vertices: int | None = None
-    weight: str | int | Callable[..., Any] | None = "weight"
-    ends: Sequence[Any] | None = None
-    columns: Sequence[str | int] | None = None
-    first_id: int | None = None
-    encoding: str | None = None
-    maximum: bool = False
-    backend: Any = "auto"
-    threads: int | None = None
-    scheduler: Any = "inline"
-    partitions: int | None = None
-    strategy: str = "auto"
-    split_every: int = 4
-    memory: int | str | None = None
-    checkpoint: str | os.PathLike[str] | None = None
-    progress: bool | Listener = True
-    #: The bound on memory in bytes.
-    bound: int | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        check_flag("maximum", self.maximum)
-        object.__setattr__(self, "maximum", bool(self.maximum))
-        check_count("threads", self.threads, 1)
-        check_count("partitions", self.partitions, 1)
-        check_count("split_every", self.split_every, 2, optional=False)
-        bound = None if self.memory is None else parse_bytes(self.memory)
-        object.__setattr__(self, "bound", bound)
-
-    @property
-    def streams(self) -> bool:
-        """Whether the run streams files, instead of loading them."""
-        is_whole = self.strategy in ("auto", "whole") and self.scheduler == "inline"
-        return self.memory is not None or not is_whole
 
 
 def check_count(name: str, value: Any, least: int, *, optional: bool = True) -> None:

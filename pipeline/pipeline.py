@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import OptionError, PipelineError
 from ..stages import Stage
@@ -14,9 +14,8 @@ from ..stages.fields import COLUMNS, EDGES, Field
 from .catalogue.strategies import COMMON_FIELDS, RESERVED_NAMES
 from .dataflow import Dataflow, FieldState
 from .engine import run
-from .options import Options
-from .planning.request import Alternatives
-from .report.report import Report
+from .report.report import Outcome
+from .request import Request
 from .steps import Nested, as_steps, edit, leaves_of, renamed, resolved, unresolved
 
 #: The initial fields of pipelines. Wings add those of their graphs.
@@ -26,13 +25,6 @@ INPUTS = {
     "weight_order": FieldState(Field("", "weight order")),
     **COMMON_FIELDS,
 }
-
-
-class Outcome(NamedTuple):
-    """The result of `Pipeline.run`: the requested fields by name, and the report."""
-
-    fields: dict[str, Any]
-    report: Report
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -134,8 +126,8 @@ class Pipeline(Dataflow):
         names = (result,) if isinstance(result, str) else result or self.result
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise OptionError(f"result must be names of fields, not {result!r}")
-        chosen = Alternatives(self._copy(result=tuple(names)), is_custom=True)
-        fields, report, _ = run(chosen, graph, Options(**options))
+        pipeline = self._copy(result=tuple(names))
+        (fields, report), _ = run(Request(pipeline=pipeline, is_custom=True, **options), graph)
         return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:

@@ -30,19 +30,19 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
 class Slot(NamedTuple):
-    """A placeholder for item `item` of the result passed as argument number `argument`.
+    """A placeholder for item `item` of the result of another task, or for the whole result.
 
-    Without an item, it stands for the whole result. If the item is a tuple with a value for each
-    partition, `place` is the number of the partition.
+    `result` is the handle of the scheduler; in a task, it is the position of its argument. If the
+    item is a tuple with a value for each partition, `place` is the number of the partition.
     """
 
-    argument: int
-    item: int | None
+    result: Any
+    item: int | None = None
     place: int | None = None
 
     def of(self, results: Sequence[Any]) -> Any:
-        """Return the value."""
-        value = results[self.argument]
+        """Return the value, from the arguments of the task."""
+        value = results[self.result]
         value = value if self.item is None else value[self.item]
         return value if self.place is None else value[self.place]
 
@@ -147,7 +147,7 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
         return ops.asarray(value)
     if isinstance(value, EdgeSource):
         if results and any(type(chunk) is Slot for chunk in chunks_of(value)):
-            return with_chunks(value, (results[slot.argument] for slot in chunks_of(value)))
+            return with_chunks(value, (results[slot.result] for slot in chunks_of(value)))
         return value
     if isinstance(value, tuple):
         return rebuilt(value, [_loaded(ops, results, each) for each in value])

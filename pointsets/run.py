@@ -10,10 +10,9 @@ from ..errors import MemoryBoundError, OptionError, memory_errors
 from ..graphs.source import EdgeSource
 from ..pipeline.dataflow import Dataflow
 from ..pipeline.execute import execute, forest_ids
-from ..pipeline.options import Options
 from ..pipeline.planning.plan import Plan
-from ..pipeline.planning.request import Alternatives
-from ..pipeline.report.report import Report
+from ..pipeline.report.report import Outcome
+from ..pipeline.request import Request
 from ..pipeline.schedulers.scheduler import Scheduler
 from ..primitives import Backend
 from ..runtime.device import host_array
@@ -28,18 +27,18 @@ _POINT, _COORDINATE = 150, 24
 
 
 def run(
-    alternatives: Alternatives, graph: EdgeSource, options: Options, scheduler: Scheduler
-) -> tuple[dict[str, Any], Report, EdgeSource] | None:
-    """Run a pipeline that reads the field ``points``; return fields, report and graph.
+    request: Request, graph: EdgeSource, scheduler: Scheduler
+) -> tuple[Outcome, EdgeSource] | None:
+    """Run a pipeline that reads the field ``points``; return the outcome and the graph.
 
     Return None if the chosen pipeline reads all pairs as edges.
     """
     segment: Any = graph.only_segment
-    chosen: Any = None if alternatives.is_default else alternatives.pipeline
+    chosen: Any = None if request.is_default else request.pipeline
     if chosen is not None and "points" not in chosen.fields_read:
         return None
-    pipeline, name = choose(segment, chosen, options.backend)
-    _check(pipeline.name, graph, segment, options)
+    pipeline, name = choose(segment, chosen, request.backend)
+    _check(pipeline.name, graph, segment, request)
     count, axes = segment.rows.shape
     ids = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)
     shared = {
@@ -48,7 +47,7 @@ def run(
         "num_vertices": count,
         "maximum": False,
     }
-    with memory_errors(count, None), keeping_blocks(for_next=options.bound is None):
+    with memory_errors(count, None), keeping_blocks(for_next=request.bound is None):
         fields, report = execute(
             _with_results(pipeline),
             [{}],
@@ -66,7 +65,7 @@ def run(
     )
     if segment.min_samples > 1:
         graph = with_core(graph, fields["core_distance"])
-    return fields, report, graph
+    return Outcome(fields, report), graph
 
 
 def _with_results(pipeline: Dataflow) -> Dataflow:
@@ -81,13 +80,13 @@ def _with_results(pipeline: Dataflow) -> Dataflow:
     )
 
 
-def _check(algorithm: str, graph: EdgeSource, segment: PointSegment, options: Options) -> None:
+def _check(algorithm: str, graph: EdgeSource, segment: PointSegment, request: Request) -> None:
     """Refuse options that no algorithm for points supports, and too little memory."""
     given = {
-        "maximum": options.maximum,
-        "partitions": options.partitions,
-        "strategy": options.strategy not in ("auto", "whole"),
-        "checkpoint": options.checkpoint,
+        "maximum": request.maximum,
+        "partitions": request.partitions,
+        "strategy": request.strategy not in ("auto", "whole"),
+        "checkpoint": request.checkpoint,
     }
     for name, value in given.items():
         if value:
@@ -99,5 +98,5 @@ def _check(algorithm: str, graph: EdgeSource, segment: PointSegment, options: Op
     if graph.num_vertices != count:
         raise OptionError(f"num_vertices is {graph.num_vertices}, but there are {count} points")
     needed = count * (_POINT + _COORDINATE * axes)
-    if options.bound is not None and options.bound < needed:
-        raise MemoryBoundError.of(options.bound, needed, f"for {count:,} points")
+    if request.bound is not None and request.bound < needed:
+        raise MemoryBoundError.of(request.bound, needed, f"for {count:,} points")

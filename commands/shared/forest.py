@@ -9,7 +9,7 @@ from typing import Any
 
 from ...forest.forest import Forest
 from ...graphs.source import EdgeSource
-from ...pipeline.options import Options
+from ...pipeline.request import is_streamed
 from ...solve import minimum_spanning_forest
 from .terminal import Stopwatch, open_inputs, within
 
@@ -30,8 +30,8 @@ def find_forest(
     If memory is bounded, `prepare(graph, options, memory)` checks the bound, and returns the graph
     and options of the solve.
     """
-    is_streamed = Options(memory=options.memory, strategy=strategy, scheduler=scheduler).streams
-    graph = open_inputs(options, is_streamed=is_streamed)
+    streams = is_streamed(strategy, scheduler, options.memory)
+    graph = open_inputs(options, is_streamed=streams)
     watch.stop("read")
     chosen = {"strategy": strategy, "scheduler": scheduler, **run_options}
     # The modules of a library that writes the output are loaded before.

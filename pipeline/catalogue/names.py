@@ -1,12 +1,13 @@
 """The algorithms and strategies by name. An algorithm is a file in the folder `algorithms`."""
 
 import importlib
+from typing import Any
 
 from ...errors import OptionError
 from ...plugins import Plugin, registered, wing
 from ..dataflow import Dataflow
 from ..pipeline import Pipeline
-from ..planning.request import Alternatives
+from ..request import Request
 from . import algorithms as folder
 from .strategies import STRATEGIES, strategy_flow
 
@@ -50,17 +51,13 @@ def algorithm(name: str) -> Pipeline:
     raise OptionError(message)
 
 
-def alternatives(chosen: str | Pipeline) -> Alternatives:
-    """Return the pipelines among which a plan chooses, for a value of the option `algorithm`."""
+def request_for(chosen: str | Pipeline = "auto", **options: Any) -> Request:
+    """Return a request for the forest of a graph, for a value of the option `algorithm`."""
     if isinstance(chosen, Pipeline):
-        return Alternatives(chosen, is_custom=True)
+        return Request(pipeline=chosen, is_custom=True, **options)
     if chosen == "auto":
-        return Alternatives(
-            algorithm(DEFAULT),
-            on_numpy=algorithm(ON_NUMPY),
-            few=algorithm(ON_FEW_EDGES),
-        )
-    return Alternatives(algorithm(chosen))
+        options |= {"on_numpy": algorithm(ON_NUMPY), "few": algorithm(ON_FEW_EDGES)}
+    return Request(pipeline=algorithm(chosen), **options)
 
 
 def strategies() -> list[str]:

@@ -13,7 +13,7 @@ from ...runtime.host import show_bytes
 from ..catalogue.strategies import STRATEGIES
 from ..streaming.bounds import ScanMemory, check_bound, rounds_bytes
 from .costs import Estimate, Rates, choose_num_light, cost_of_scans, cost_of_sweep
-from .request import Request
+from .situation import Situation
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Plan:
 
 
 class Rule(NamedTuple):
-    """If `applies(request)`, "auto" chooses `strategy` and reports `reason`."""
+    """If `applies(situation)`, "auto" chooses `strategy` and reports `reason`."""
 
-    applies: Callable[[Request], bool]
+    applies: Callable[[Situation], bool]
     strategy: str
     reason: str
 
@@ -64,104 +64,106 @@ _FIELDS = "only whole and iterate return results other than the forest"
 #: "auto" chooses the strategy of the first rule that applies, or "two-scan" if workers cannot hold
 #: its tasks.
 RULES = (
-    Rule(lambda run: run.alternatives.gives_fields and run.is_split, "iterate", _FIELDS),
-    Rule(lambda run: run.alternatives.gives_fields, "whole", _FIELDS),
-    Rule(lambda run: run.graph.is_read_once, "fold", "the graph can be read only once"),
-    Rule(lambda run: run.suits_tiles, "tiles", "the graph is a grid"),
-    Rule(lambda run: run.needs_sweep, "sweep", "memory is bounded, and too small for two-scan"),
-    Rule(lambda run: run.options.bound is not None, "two-scan", "memory is bounded"),
+    Rule(lambda at: at.request.gives_fields and at.is_split, "iterate", _FIELDS),
+    Rule(lambda at: at.request.gives_fields, "whole", _FIELDS),
+    Rule(lambda at: at.graph.is_read_once, "fold", "the graph can be read only once"),
+    Rule(lambda at: at.suits_tiles, "tiles", "the graph is a grid"),
+    Rule(lambda at: at.needs_sweep, "sweep", "memory is bounded, and too small for two-scan"),
+    Rule(lambda at: at.request.bound is not None, "two-scan", "memory is bounded"),
     Rule(
-        lambda run: run.exceeds_device,
+        lambda at: at.exceeds_device,
         "two-scan",
         "the graph is larger than the device's memory",
     ),
     Rule(
-        lambda run: run.alternatives.is_custom and run.is_split,
+        lambda at: at.request.is_custom and at.is_split,
         "iterate",
         "the results of a custom pipeline cannot be merged: they may not be minimum forests",
     ),
     Rule(
-        lambda run: bool(run.workers_can_hold) and run.can_iterate,
+        lambda at: bool(at.workers_can_hold) and at.can_iterate,
         "iterate",
         "the workers can hold all edges",
     ),
-    Rule(lambda run: not run.graph.is_in_memory, "two-scan", "the graph is streamed"),
-    Rule(lambda run: run.is_split, "tree", "the graph is in memory, in partitions"),
-    Rule(lambda run: True, "whole", "the graph is in memory"),
+    Rule(lambda at: not at.graph.is_in_memory, "two-scan", "the graph is streamed"),
+    Rule(lambda at: at.is_split, "tree", "the graph is in memory, in partitions"),
+    Rule(lambda at: True, "whole", "the graph is in memory"),
 )
 
 
-def plan(request: Request, rates: Rates | None = None) -> Plan:
+def plan(situation: Situation, rates: Rates | None = None) -> Plan:
     """Plan a run; raise an error if options conflict, or if memory is too small.
 
     If a bound on memory is too small, the error states the smallest one that is enough.
     """
     rates = rates or Rates()
-    _check(request)
-    strategy, reason = _choose(request)
-    _check_strategy(request, strategy)
+    _check(situation)
+    strategy, reason = _choose(situation)
+    _check_strategy(situation, strategy)
     decided = Plan(
         strategy,
-        1 if STRATEGIES[strategy].is_single else request.partitions,
+        1 if STRATEGIES[strategy].is_single else situation.partitions,
         reason=reason,
-        scheduler=request.scheduler.name,
-        algorithm=STRATEGIES[strategy].algorithm or request.pipeline(strategy).name,
-        backend=request.backend,
-        capacity=request.graph.num_edges,
-        advice=_advice(request),
+        scheduler=situation.workers.name,
+        algorithm=STRATEGIES[strategy].algorithm or situation.pipeline(strategy).name,
+        backend=situation.backend,
+        capacity=situation.graph.num_edges,
+        advice=_advice(situation),
     )
     if strategy == "tiles":
-        return _plan_tiles(decided, request)
+        return _plan_tiles(decided, situation)
     if strategy == "sweep":
-        return _plan_sweep(decided, request, rates)
-    if strategy in ("whole", "exchange") or (strategy == "iterate" and not _reduces_first(request)):
+        return _plan_sweep(decided, situation, rates)
+    if strategy in ("whole", "exchange") or (
+        strategy == "iterate" and not _reduces_first(situation)
+    ):
         return decided
-    return _plan_scans(decided, request, rates)
+    return _plan_scans(decided, situation, rates)
 
 
-def _choose(request: Request) -> tuple[str, str]:
+def _choose(situation: Situation) -> tuple[str, str]:
     """Return the strategy of a run, and the reason for it."""
-    if request.options.strategy != "auto" and not request.graph.is_read_once:
-        return request.options.strategy, "requested by the option strategy"
-    _, strategy, reason = next(rule for rule in RULES if rule.applies(request))
-    shortage = _worker_shortage(request, strategy) if request.alternatives.finds_forest else ""
+    if situation.request.strategy != "auto" and not situation.graph.is_read_once:
+        return situation.request.strategy, "requested by the option strategy"
+    _, strategy, reason = next(rule for rule in RULES if rule.applies(situation))
+    shortage = _worker_shortage(situation, strategy) if situation.request.finds_forest else ""
     return ("two-scan", shortage) if shortage else (strategy, reason)
 
 
-def _advice(request: Request) -> str:
+def _advice(situation: Situation) -> str:
     """Return a suggestion to make the run faster; empty if there is none."""
-    graph = request.graph
+    graph = situation.graph
     if graph.is_computed_again:
         return "Dask computes the chunks again for each scan; persist them first"
-    may_move = request.options.backend == "auto" and request.backend != "cupy"
+    may_move = situation.request.backend == "auto" and situation.backend != "cupy"
     return suggest_gpu(graph.num_edges) if graph.is_in_memory and may_move else ""
 
 
-def _reduces_first(request: Request) -> bool:
+def _reduces_first(situation: Situation) -> bool:
     """Return whether partitions may be reduced to their forests before rounds run over them.
 
     They are reduced if memory is bounded, or if the run returns only the forest and the workers
     cannot hold all edges.
     """
-    is_bounded = request.options.bound is not None
-    cannot_hold = request.workers_can_hold is False
-    return is_bounded or (request.alternatives.finds_forest and cannot_hold)
+    is_bounded = situation.request.bound is not None
+    cannot_hold = situation.workers_can_hold is False
+    return is_bounded or (situation.request.finds_forest and cannot_hold)
 
 
-def _plan_scans(decided: Plan, request: Request, rates: Rates) -> Plan:
+def _plan_scans(decided: Plan, situation: Situation, rates: Rates) -> Plan:
     """Add the capacity, the memory and the cost of a strategy that scans the graph to its plan."""
-    graph, strategy = request.graph, decided.strategy
-    if shortage := _worker_shortage(request, strategy):
+    graph, strategy = situation.graph, decided.strategy
+    if shortage := _worker_shortage(situation, strategy):
         raise WorkerError(f"{shortage}; start workers with more memory, or with fewer threads")
-    scans = request.scans(strategy)
+    scans = situation.scans(strategy)
     least = scans.least_memory
-    capacity, lowered = _capacity(request, scans)
+    capacity, lowered = _capacity(situation, scans)
     num_light = choose_num_light(graph, capacity, scans.partitions) if scans.can_rescan else 0
     is_size_known = graph.num_edges < sys.maxsize
     has_estimate = is_size_known and STRATEGIES[strategy].streams
     needed = scans.memory(min(capacity, graph.num_edges))
-    is_auto = request.options.strategy == "auto" and strategy == "two-scan"
-    could_sweep = is_auto and request.may_sweep
+    is_auto = situation.request.strategy == "auto" and strategy == "two-scan"
+    could_sweep = is_auto and situation.may_sweep
     return replace(
         decided,
         reason=decided.reason + lowered,
@@ -169,15 +171,15 @@ def _plan_scans(decided: Plan, request: Request, rates: Rates) -> Plan:
         holds_forests=strategy == "iterate" and capacity < graph.num_edges,
         num_light=num_light,
         memory=max(needed, least),
-        least_memory=min(least, request.sweep.least_memory) if could_sweep else least,
+        least_memory=min(least, situation.sweep.least_memory) if could_sweep else least,
         estimate=cost_of_scans(scans, capacity, num_light, rates) if has_estimate else None,
     )
 
 
-def _capacity(request: Request, scans: ScanMemory) -> tuple[int, str]:
+def _capacity(situation: Situation, scans: ScanMemory) -> tuple[int, str]:
     """Return the number of edges that a task may hold, and why the bound was lowered, if it was."""
-    (bound, prefix), lowered = request.bound_and_prefix, ""
-    default, most = request.scheduler.default_memory, request.scheduler.max_memory
+    (bound, prefix), lowered = situation.bound_and_prefix, ""
+    default, most = situation.workers.default_memory, situation.workers.max_memory
     if bound is None and default is not None:
         bound = max(default, scans.least_memory)
     elif bound is not None and most is not None and bound > most:
@@ -186,25 +188,25 @@ def _capacity(request: Request, scans: ScanMemory) -> tuple[int, str]:
     return scans.capacity(bound, prefix), lowered
 
 
-def _worker_shortage(request: Request, strategy: str) -> str:
+def _worker_shortage(situation: Situation, strategy: str) -> str:
     """Return why the smallest worker cannot hold a task; empty if it can, or if this is unknown."""
-    most = request.scheduler.max_memory
+    most = situation.workers.max_memory
     if most is None or strategy in ("sweep", "tiles", "exchange"):
         return ""
     if strategy == "whole":
-        needed = rounds_bytes(request.graph)
+        needed = rounds_bytes(situation.graph)
     else:
-        needed = request.scans(strategy).least_memory
+        needed = situation.scans(strategy).least_memory
     if needed <= most:
         return ""
     limit = f"the smallest worker has {show_bytes(most)} for each of its threads"
     return f"a task of strategy {strategy!r} needs {show_bytes(needed)}, but {limit}"
 
 
-def _plan_sweep(decided: Plan, request: Request, rates: Rates) -> Plan:
+def _plan_sweep(decided: Plan, situation: Situation, rates: Rates) -> Plan:
     """Add the capacity, memory and cost of the strategy "sweep" to its plan."""
-    sweep = request.sweep
-    capacity = sweep.capacity(*request.bound_and_prefix)
+    sweep = situation.sweep
+    capacity = sweep.capacity(*situation.bound_and_prefix)
     return replace(
         decided,
         capacity=capacity,
@@ -214,62 +216,62 @@ def _plan_sweep(decided: Plan, request: Request, rates: Rates) -> Plan:
     )
 
 
-def _plan_tiles(decided: Plan, request: Request) -> Plan:
+def _plan_tiles(decided: Plan, situation: Situation) -> Plan:
     """Add the capacity and the memory of the strategy "tiles" to its plan."""
-    graph, bound, memory = request.graph, request.options.bound, request.tiles_memory
+    graph, bound, memory = situation.graph, situation.request.bound, situation.tiles_memory
     if bound is not None:
         check_bound(bound, memory, graph, "tiles")
     capacity = graph.edges_after_tiles or 0
     return replace(decided, capacity=capacity, memory=memory, least_memory=memory)
 
 
-def _check(request: Request) -> None:
+def _check(situation: Situation) -> None:
     """Raise an OptionError if options conflict, whichever strategy "auto" would choose."""
-    strategy, partitions = request.options.strategy, request.options.partitions or 1
+    strategy, partitions = situation.request.strategy, situation.request.partitions or 1
     if strategy not in ("auto", *STRATEGIES):
         known = ", ".join(("auto", *STRATEGIES))
         raise OptionError(f"strategy {strategy!r} is not available; choose from: {known}")
     if strategy != "auto" and STRATEGIES[strategy].is_single and partitions > 1:
         raise OptionError(f"strategy {strategy!r} has one partition, not {partitions}")
     once = "a graph that can be read only once"
-    if request.graph.is_read_once and (strategy not in _ONE_SCAN or partitions > 1):
+    if situation.graph.is_read_once and (strategy not in _ONE_SCAN or partitions > 1):
         raise OptionError(f'{once} needs strategy="fold" with one partition')
-    if request.graph.is_read_once and request.alternatives.gives_fields:
+    if situation.graph.is_read_once and situation.request.gives_fields:
         raise OptionError(f"{once} gives only the field 'forest'; pass its chunks in a list")
 
 
-def _check_strategy(request: Request, strategy: str) -> None:
+def _check_strategy(situation: Situation, strategy: str) -> None:
     """Raise an OptionError if the strategy does not support the graph or an option."""
-    options, pipelines, chosen = request.options, request.alternatives, STRATEGIES[strategy]
+    request, chosen = situation.request, STRATEGIES[strategy]
     is_sweep = strategy == "sweep"
     problems = (
         (
-            chosen.needs_grid and request.graph.edges_after_tiles is None,
+            chosen.needs_grid and situation.graph.edges_after_tiles is None,
             "needs a graph of mstflow.grid with its weights; choose another strategy",
         ),
         (
-            pipelines.gives_fields and not chosen.gives_fields,
+            request.gives_fields and not chosen.gives_fields,
             "gives only the field 'forest'; choose whole or iterate",
         ),
         (
-            bool(chosen.algorithm) and pipelines.is_custom,
+            bool(chosen.algorithm) and request.is_custom,
             "does not run custom pipelines; choose another strategy",
         ),
         (
-            is_sweep and not request.scheduler.eager,
+            is_sweep and not situation.workers.eager,
             "runs as one task; choose scheduler 'inline', or another strategy",
         ),
         (
-            chosen.is_local and not request.scheduler.shares_memory,
+            chosen.is_local and not situation.workers.shares_memory,
             "exchanges arrays in memory; choose scheduler 'inline', 'synchronous' or 'threads', or "
             "another strategy",
         ),
         (
-            options.checkpoint is not None and not chosen.streams,
+            request.checkpoint is not None and not chosen.streams,
             "does not support checkpoint=; choose another strategy",
         ),
         (
-            options.bound is not None and not chosen.is_bounded,
+            request.bound is not None and not chosen.is_bounded,
             "holds all edges and does not support memory=; choose another strategy",
         ),
     )

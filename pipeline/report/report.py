@@ -119,6 +119,13 @@ class Report:
         return f"{plan.algorithm} on {plan.backend}, {plan}" if plan.algorithm else str(plan)
 
 
+class Outcome(NamedTuple):
+    """The result of a run: fields by name, and the report."""
+
+    fields: dict[str, Any]
+    report: Report
+
+
 def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:
     """Return the seconds of each stage, in the order of its first call."""
     total: dict[str, float] = {}

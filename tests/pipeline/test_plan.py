@@ -19,10 +19,10 @@ from mstflow.doors.files import open_files
 from mstflow.doors.write import write_graph
 from mstflow.errors import MemoryBoundError, OptionError
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.catalogue.names import alternatives
-from mstflow.pipeline.options import Options
+from mstflow.pipeline.catalogue.names import request_for
 from mstflow.pipeline.planning.plan import plan
-from mstflow.pipeline.planning.request import Alternatives, Request
+from mstflow.pipeline.planning.situation import Situation
+from mstflow.pipeline.request import Request
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.buffer import EdgeBuffer
 from mstflow.pipeline.streaming.facts import GraphFacts
@@ -188,24 +188,23 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     roomy = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=4 * 10**12)
     tight = replace(roomy, worker_memory=4 * 10**9)
     kruskal = mstflow.algorithm("kruskal")
-    known = Alternatives(kruskal)
-    options = Options(backend="numpy", strategy="iterate", partitions=4)
 
-    def reduces_first(candidates, workers):
-        return plan(Request(candidates, options, graph, workers, "numpy")).holds_forests
+    def reduces_first(workers, pipeline=kruskal, **options):
+        options = {"strategy": "iterate", "partitions": 4, **options}
+        request = Request(pipeline=pipeline, **options)
+        return plan(Situation(request, graph, workers, "numpy")).holds_forests
 
-    assert not reduces_first(known, roomy)
-    assert reduces_first(known, tight)
+    assert not reduces_first(roomy)
+    assert reduces_first(tight)
     # Something other than a forest must not be taken from forests.
-    assert not reduces_first(Alternatives(kruskal, is_custom=True), tight)
-    assert not reduces_first(Alternatives(Pipeline("p", result=("num_edges",))), tight)
+    assert not reduces_first(tight, is_custom=True)
+    assert not reduces_first(tight, Pipeline("p", result=("num_edges",)))
 
 
 @pytest.mark.parametrize(("free", "strategy"), [(10**10, "whole"), (10**10 - 1, "two-scan")])
 def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
     graph = GraphFacts(10**7, 10**8, is_in_memory=True)
-    request = Request(alternatives("auto"), Options(), graph, Workers(), "cupy", free, 10**10)
-    found = plan(request)
+    found = plan(Situation(request_for(), graph, Workers(), "cupy", free, 10**10))
     assert found.strategy == strategy
     assert ("larger than the device's memory" in found.reason) == (strategy == "two-scan")
     assert strategy == "whole" or found.memory <= free
@@ -231,7 +230,7 @@ def test_tiles_give_nothing_but_the_forest():
 
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = GraphFacts.of(open_files([folder]).with_sizes())
-    found = plan(Request(alternatives("auto"), Options(backend="numpy"), graph, Workers(), "numpy"))
+    found = plan(Situation(request_for(), graph, Workers(), "numpy"))
     assert (found.strategy, found.partitions) == ("two-scan", 1)
     assert (found.algorithm, found.backend, found.scheduler) == (
         "filter-kruskal",

@@ -19,9 +19,9 @@ from local_clusters import local_workers
 from mstflow import stage
 from mstflow.doors.file_checks import FileState, check_state, with_sample
 from mstflow.errors import FileFormatError, GraphError, OptionError, WorkerError
-from mstflow.pipeline.options import Options
+from mstflow.pipeline.catalogue.names import request_for
 from mstflow.pipeline.planning.plan import plan
-from mstflow.pipeline.planning.request import Alternatives, Request
+from mstflow.pipeline.planning.situation import Situation
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.stages.fields import Edges
@@ -147,8 +147,7 @@ def test_arrays_that_a_dead_worker_had_are_lost():
 def plan_on_workers(worker_memory, **options):
     graph = GraphFacts(20_000_000, 80_000_000, is_in_memory=True)
     workers = Workers("distributed", 4, 1, True, False, worker_memory)
-    candidates = Alternatives(mstflow.algorithm("filter-kruskal"))
-    return plan(Request(candidates, Options(**options), graph, workers, "numba"))
+    return plan(Situation(request_for("filter-kruskal", **options), graph, workers, "numba"))
 
 
 def test_plans_fit_the_workers():

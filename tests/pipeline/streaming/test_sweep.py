@@ -20,12 +20,11 @@ from graph_strategies import WEIGHT_DTYPES, edge_lists, union_of_many
 from mstflow import EdgeList, algorithm, backends
 from mstflow.errors import FileFormatError, MemoryBoundError, OptionError, OutOfMemoryError
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.catalogue.names import alternatives
+from mstflow.pipeline.catalogue.names import request_for
 from mstflow.pipeline.catalogue.strategies import from_columns, strategy_flow
 from mstflow.pipeline.execute import execute
-from mstflow.pipeline.options import Options
 from mstflow.pipeline.planning.plan import plan
-from mstflow.pipeline.planning.request import Request
+from mstflow.pipeline.planning.situation import Situation
 from mstflow.pipeline.schedulers.scheduler import Inline, Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory, SweepMemory
 from mstflow.pipeline.streaming.buckets import (
@@ -249,7 +248,7 @@ LARGE = GraphFacts(20_000_000, 60_000_000)
 
 def planned(graph=LARGE, workers=None, **options):
     where = workers or Workers(task_threads=2)
-    return plan(Request(alternatives("auto"), Options(**options), graph, where, "numba"))
+    return plan(Situation(request_for(**options), graph, where, "numba"))
 
 
 def test_auto_sweeps_if_scans_need_more_memory():

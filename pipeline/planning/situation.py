@@ -1,61 +1,25 @@
-"""A run to plan: the pipelines to choose from, the options, the graph and the workers."""
+"""The situation of a run: the request, and the facts about its graph, workers and device."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from ...runtime.sizes import sizes
 from ..catalogue.strategies import STRATEGIES
 from ..dataflow import Dataflow
-from ..options import Options
+from ..request import Request
 from ..schedulers.scheduler import Workers
 from ..streaming.bounds import ScanMemory, SweepMemory, rounds_bytes, tiles_bytes
 from ..streaming.facts import GraphFacts
 
 
-class Alternatives(NamedTuple):
-    """Pipelines from which a plan chooses. They find the same forest."""
-
-    pipeline: Dataflow
-    #: Whether the caller defined it: it may not find the minimum forest.
-    is_custom: bool = False
-    #: Replaces `pipeline` on NumPy if the edges are in memory.
-    on_numpy: Dataflow | None = None
-    #: Replaces `on_numpy` for few edges; see `Sizes.few`.
-    few: Dataflow | None = None
-
-    @property
-    def is_default(self) -> bool:
-        """Whether the caller chose no pipeline."""
-        return self.on_numpy is not None
-
-    def in_memory(self, backend: str, num_edges: int) -> Dataflow:
-        """Return the pipeline for this number of edges in memory."""
-        if backend != "numpy" or not self.on_numpy:
-            return self.pipeline
-        return self.few if self.few and num_edges <= sizes().few else self.on_numpy
-
-    @property
-    def gives_fields(self) -> bool:
-        """Whether the caller requests fields other than the forest."""
-        return self.pipeline.result != ("forest",)
-
-    @property
-    def finds_forest(self) -> bool:
-        """Whether the run finds the minimum forest and nothing else."""
-        return not (self.is_custom or self.gives_fields)
-
-
 @dataclass(frozen=True)
-class Request:
-    """A run to plan."""
+class Situation:
+    """What a plan depends on."""
 
-    alternatives: Alternatives
-    #: The bound on memory is for all tasks that run at once; on a cluster, for each task.
-    options: Options
+    #: Its bound on memory is for all tasks that run at once; on a cluster, for each task.
+    request: Request
     graph: GraphFacts
-    scheduler: Workers
+    workers: Workers
     #: The array module for this number of edges.
     backend: str
     #: If tasks compute on a device: its free bytes, and those that the whole graph needs.
@@ -65,11 +29,11 @@ class Request:
     @property
     def partitions(self) -> int:
         """The number of partitions, for a strategy that may have several."""
-        count = self.options.partitions
+        count = self.request.partitions
         if count is None:
-            requested = STRATEGIES.get(self.options.strategy)
+            requested = STRATEGIES.get(self.request.strategy)
             is_single = requested is not None and requested.is_single
-            count = 1 if is_single else self.graph.num_chunks or self.scheduler.workers
+            count = 1 if is_single else self.graph.num_chunks or self.workers.workers
         return max(1, min(count, self.graph.num_edges))
 
     @property
@@ -80,8 +44,8 @@ class Request:
     def pipeline(self, strategy: str) -> Dataflow:
         """Return the pipeline that a strategy runs."""
         if STRATEGIES[strategy].streams:
-            return self.alternatives.pipeline
-        return self.alternatives.in_memory(self.backend, self.graph.num_edges)
+            return self.request.pipeline
+        return self.request.in_memory(self.backend, self.graph.num_edges)
 
     def scans(self, strategy: str) -> ScanMemory:
         """Return the memory of the tasks of a strategy that scans the graph."""
@@ -91,8 +55,8 @@ class Request:
             strategy,
             chosen.rescans,
             1 if chosen.is_single else self.partitions,
-            self.options.split_every,
-            self.scheduler,
+            self.request.split_every,
+            self.workers,
             self.backend,
             self.pipeline(strategy).footprint,
             on_device=self.device_bound is not None,
@@ -101,12 +65,12 @@ class Request:
     @property
     def sweep(self) -> SweepMemory:
         """The memory of a sweep."""
-        return SweepMemory(self.graph, self.scheduler)
+        return SweepMemory(self.graph, self.workers)
 
     @property
     def tiles_memory(self) -> int:
         """The bytes of the strategy "tiles"."""
-        return tiles_bytes(self.graph, self.partitions, self.scheduler)
+        return tiles_bytes(self.graph, self.partitions, self.workers)
 
     @property
     def device_bound(self) -> int | None:
@@ -117,29 +81,29 @@ class Request:
         if self.device_memory is None:
             return None
         bound = self.device_memory * 2 // 3
-        return bound if self.options.bound is None or bound < self.options.bound else None
+        return bound if self.request.bound is None or bound < self.request.bound else None
 
     @property
     def bound_and_prefix(self) -> tuple[int | None, str]:
         """The bound on memory of a caller or a device, and the words that errors put before it."""
         if self.device_bound is not None:
             return self.device_bound, "two thirds of the GPU's free memory: "
-        return self.options.bound, "memory="
+        return self.request.bound, "memory="
 
     @property
     def suits_tiles(self) -> bool:
         """Whether the graph is a grid, and memory and options allow the strategy "tiles"."""
-        if self.graph.edges_after_tiles is None or self.alternatives.is_custom:
+        if self.graph.edges_after_tiles is None or self.request.is_custom:
             return False
-        bound = self.scheduler.default_memory if self.options.bound is None else self.options.bound
+        bound = self.workers.default_memory if self.request.bound is None else self.request.bound
         has_room = bound is None or self.tiles_memory <= bound
-        return has_room and self.device_memory is None and self.options.checkpoint is None
+        return has_room and self.device_memory is None and self.request.checkpoint is None
 
     @property
     def may_sweep(self) -> bool:
         """Whether "auto" may choose a sweep."""
-        is_single = self.scheduler.eager and not self.is_split
-        return self.alternatives.finds_forest and is_single and not self.graph.is_read_once
+        is_single = self.workers.eager and not self.is_split
+        return self.request.finds_forest and is_single and not self.graph.is_read_once
 
     @property
     def workers_can_hold(self) -> bool | None:
@@ -147,7 +111,7 @@ class Request:
 
         They may use half of the memory of all workers, and what each worker may use.
         """
-        workers = self.scheduler
+        workers = self.workers
         if workers.worker_memory is None or workers.max_memory is None:
             return None
         is_half = 2 * rounds_bytes(self.graph) <= workers.worker_memory * workers.workers
@@ -159,15 +123,15 @@ class Request:
 
         The chunks of Dask would be computed again for the weights of the forest.
         """
-        return self.options.checkpoint is None and not self.graph.num_chunks
+        return self.request.checkpoint is None and not self.graph.num_chunks
 
     @property
     def needs_sweep(self) -> bool:
         """Whether the bound is too small for scans, and a sweep needs less memory."""
-        if self.options.bound is None or not self.may_sweep:
+        if self.request.bound is None or not self.may_sweep:
             return False
         least = self.scans("two-scan").least_memory
-        return self.options.bound < least and self.sweep.least_memory < least
+        return self.request.bound < least and self.sweep.least_memory < least
 
     @property
     def exceeds_device(self) -> bool:

@@ -1,4 +1,4 @@
-"""A run with a plan: its dataflow, its initial fields, its checkpoint, and the resulting fields."""
+"""The run of a plan: its dataflow, its initial fields, its checkpoint, and the resulting fields."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .dataflow import Dataflow
 from .execute import execute, forest_ids
 from .partitions import fingerprint_input, split
 from .planning.plan import Plan
-from .planning.request import Request
-from .report.report import Report
+from .planning.situation import Situation
+from .report.report import Outcome
 from .schedulers.scheduler import Scheduler
 from .streaming.checkpoint import Record, check_shared, fingerprint, open_checkpoint
 
 
 @dataclass(frozen=True)
-class PlannedRun:
-    """A run of `request` on the edges of `source` that follows `plan`."""
+class Run:
+    """A run on the edges of `source` that follows `plan`."""
 
-    request: Request
+    situation: Situation
     plan: Plan
     source: EdgeSource
     scheduler: Scheduler
@@ -53,28 +53,29 @@ class PlannedRun:
     @property
     def inner(self) -> Dataflow:
         """The dataflow that finds the forest of edges in memory, within a task."""
-        return from_columns(self.request.alternatives.pipeline)
+        return from_columns(self.situation.request.pipeline)
 
     @cached_property
     def flow(self) -> Dataflow:
         """The dataflow of the plan."""
-        graph, strategy = self.request.graph, self.plan.strategy
+        graph, strategy = self.situation.graph, self.plan.strategy
         flow = strategy_flow(
             strategy,
-            self.request.pipeline(strategy),
+            self.situation.pipeline(strategy),
             holds_forests=self.plan.holds_forests,
             with_weights=graph.num_chunks > 0,  # Dask would compute the chunks once more
         )
         return replace(flow, result=("forest", "found")) if graph.is_read_once else flow
 
-    def execute(self) -> tuple[dict[str, Any], Report]:
+    def execute(self) -> Outcome:
         """Run; return the result fields and the report."""
-        options, source, records = self.request.options, self.source, self._open_records()
+        request, graph = self.situation.request, self.situation.graph
+        source, records = self.source, self._open_records()
         with memory_errors(source.num_vertices, source.num_edges):
             # Blocks that are kept for the next run are in memory together with the result.
             with (
                 self._bucket_folder(records) as folder,
-                keeping_blocks(for_next=options.bound is None and self.request.graph.is_in_memory),
+                keeping_blocks(for_next=request.bound is None and graph.is_in_memory),
             ):
                 parts = split(source, self.plan.partitions, self.scheduler)
                 fields, report = execute(
@@ -83,11 +84,11 @@ class PlannedRun:
                     self._initial_fields() | self._reader(folder),
                     scheduler=self.scheduler,
                     backend=self.task_backend,
-                    split_every=options.split_every,
+                    split_every=request.split_every,
                     checkpoint=records,
                 )
             report.plan = self.plan
-            return self._results(fields), report
+            return Outcome(self._results(fields), report)
 
     def _partition_fields(self, parts: list[EdgeSource]) -> list[dict[str, Any]]:
         """Return the initial fields of each partition."""
@@ -97,19 +98,19 @@ class PlannedRun:
 
     def _open_records(self) -> Callable[[str], Record] | None:
         """Open the records of tasks, if the run has a checkpoint."""
-        options = self.request.options
-        if options.checkpoint is None:
+        request = self.situation.request
+        if request.checkpoint is None:
             return None
         identity = {
             "input": fingerprint_input(self.source, self.scheduler),
             "num_vertices": self.source.num_vertices,
             "pipeline": [fingerprint(flow) for flow in (self.flow, self.inner)],
             "partitions": self.plan.partitions,
-            "split_every": options.split_every,  # determines which forests a merge joins
-            "maximum": options.maximum,
+            "split_every": request.split_every,  # determines which forests a merge joins
+            "maximum": request.maximum,
         }
-        records = open_checkpoint(options.checkpoint, identity)
-        self.scheduler.on_each_worker(check_shared, os.path.abspath(options.checkpoint))
+        records = open_checkpoint(request.checkpoint, identity)
+        self.scheduler.on_each_worker(check_shared, os.path.abspath(request.checkpoint))
         return records
 
     @contextlib.contextmanager
@@ -126,7 +127,7 @@ class PlannedRun:
         return {
             "num_vertices": self.source.num_vertices or 0,
             "num_edges": self.source.num_edges,
-            "maximum": self.request.options.maximum,
+            "maximum": self.situation.request.maximum,
             "weight_dtype": self.source.weight_dtype,
             "unsigned": self.source.unsigned,
             "first_edge": self.source.first_id,
@@ -146,7 +147,7 @@ class PlannedRun:
 
         source, capacity, fields = self.source, self.plan.capacity, self.flow.fields_read
         num_vertices, num_edges, first = source.num_vertices or 0, source.num_edges, source.first_id
-        solver = Solver(self.inner, self.backend, self.request.options.maximum)
+        solver = Solver(self.inner, self.backend, self.situation.request.maximum)
         if "scanner" in fields:
             rescans = STRATEGIES[self.plan.strategy].rescans
             scans = 1 if self.plan.estimate is None else self.plan.estimate.scans
