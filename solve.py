@@ -6,12 +6,13 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from .errors import GraphError, OptionError, OutOfMemoryError
 from .forest.forest import Forest
 from .graphs.disjoint_union import batches, disjoint_union, small_graph
 from .graphs.edge_list import EdgeList
+from .graphs.reading import Reading, check_names
 from .pipeline.catalogue.names import request_for
 from .pipeline.engine import run
 from .pipeline.pipeline import Pipeline
@@ -22,12 +23,6 @@ from .progress import Listener
 def minimum_spanning_forest(
     graph: Any,
     *,
-    num_vertices: int | None = None,
-    weight: str | int | Callable[..., Any] | None = "weight",
-    ends: Sequence[Any] | None = None,
-    columns: Sequence[str | int] | None = None,
-    first_id: int | None = None,
-    encoding: str | None = None,
     maximum: bool = False,
     algorithm: str | Pipeline = "auto",
     backend: Any = "auto",
@@ -39,6 +34,7 @@ def minimum_spanning_forest(
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool | Listener = True,
+    **reading: Unpack[Reading],
 ) -> Forest:
     """Find the minimum spanning forest under the total order (weight, edge id).
 
@@ -54,28 +50,6 @@ def minimum_spanning_forest(
         `EdgeSource`, an iterable of chunks and a list of `dask.delayed` chunks are streamed. A
         chunk is any of these except for files. If the columns are on a GPU, the forest is on the
         same GPU. The graph is never modified.
-    num_vertices : int, optional
-        Number of vertices. Default: the number that the graph or file states, or the largest id
-        plus one.
-    weight : str, int, callable or None
-        Name of the weights: a column of a table (or its position from 0) or an attribute of edges.
-        If the weights of a graph have no name, they are called "weight". None for the integer
-        weight 1 on every edge. For a graph of networkx also a function of the two nodes and the
-        attributes of an edge.
-    ends : sequence of two columns, optional
-        The columns of the two ends of each edge, if their values are names of vertices: strings or
-        any integers. For tables, and for Parquet, Arrow, CSV and text files. A column is a name, or
-        a position from 0 in text without a header; pass a tuple of columns for each end if several
-        columns together are the name. Vertices are numbered in the order in which their names first
-        appear, and the forest has these `names`.
-    columns : sequence of two or three columns, optional
-        The columns of the two ends, and of the weights, if the values are numbers of vertices.
-        Default: `u` and `v`, `source` and `target`, or `src` and `dst`, or the first columns of
-        text without a header.
-    first_id : int, optional
-        The smallest vertex id; it becomes vertex 0. Default: 0.
-    encoding : str, optional
-        The encoding of text, such as "latin-1". Default: UTF-8, or what a byte order mark states.
     maximum : bool
         Find the maximum spanning forest instead. Ties still go to the smaller edge id.
     algorithm : str or Pipeline
@@ -118,25 +92,50 @@ def minimum_spanning_forest(
         If True and the call takes more than two seconds, a progress bar appears on a terminal
         (standard error) or in a notebook; it is cleared at the end. False for no bar. A callable is
         called as ``progress(step, done, total)``; see `mstflow.progress`.
+    **reading
+        The options of `mstflow.read`, listed below under Other Parameters.
 
     Returns
     -------
     Forest
         Its `edge_ids` are computed; other attributes are derived on first access.
 
+    Other Parameters
+    ----------------
+    format : str, optional
+        The format of files; see `mstflow.read`.
+    num_vertices : int, optional
+        Number of vertices. Default: the number that the graph or file states, or the largest id
+        plus one.
+    weight : str, int, callable or None
+        Name of the weights: a column of a table (or its position from 0) or an attribute of edges.
+        If the weights of a graph have no name, they are called "weight". None for the integer
+        weight 1 on every edge. For a graph of networkx also a function of the two nodes and the
+        attributes of an edge.
+    ends : sequence of two columns, optional
+        The columns of the two ends of each edge, if their values are names of vertices: strings or
+        any integers. For tables, and for Parquet, Arrow, CSV and text files. A column is a name, or
+        a position from 0 in text without a header; pass a tuple of columns for each end if several
+        columns together are the name. Vertices are numbered in the order in which their names first
+        appear, and the forest has these `names`.
+    columns : sequence of two or three columns, optional
+        The columns of the two ends, and of the weights, if the values are numbers of vertices.
+        Default: `u` and `v`, `source` and `target`, or `src` and `dst`, or the first columns of
+        text without a header.
+    first_id : int, optional
+        The smallest vertex id; it becomes vertex 0. Default: 0.
+    encoding : str, optional
+        The encoding of text, such as "latin-1". Default: UTF-8, or what a byte order mark states.
+
     Raises
     ------
     MstflowError
         If the graph, a file or an option is invalid.
     """
+    check_names("minimum_spanning_forest", reading)
     request = request_for(
         algorithm,
-        num_vertices=num_vertices,
-        weight=weight,
-        ends=ends,
-        columns=columns,
-        first_id=first_id,
-        encoding=encoding,
+        reading=reading,
         maximum=maximum,
         backend=backend,
         threads=threads,

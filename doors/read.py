@@ -3,118 +3,114 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..errors import GraphError, GraphWarning, OptionError, file_errors
 from ..graphs.edge_list import EdgeList, checked_num_vertices
+from ..graphs.reading import Reading, check_names
 from ..graphs.source import EdgeSource
 from ..progress import Listener, set_listener
 from .adopters import adopt, stream_table
-from .column_names import Column, wanted_columns
+from .column_names import wanted_columns
 from .files import load_files, open_files
 from .formats import parts_of
 from .libraries.tables import is_lazy, is_table, series_as_table
 from .names.number import number_graph
-from .places.url import AnyPlace, places_of
+from .places.url import places_of
 
 #: Number of edges to search for vertex 0 at once; in most graphs the first search finds it.
 _BLOCK = 2**18
 
 
-def read(
-    source: AnyPlace | Sequence[AnyPlace],
-    *,
-    format: str | None = None,  # noqa: A002  # the user's word
-    num_vertices: int | None = None,
-    weight: Column | None = "weight",
-    ends: Sequence[Any] | None = None,
-    columns: Sequence[Column] | None = None,
-    first_id: int | None = None,
-    encoding: str | None = None,
-    progress: bool | Listener = True,
-) -> EdgeList:
-    """Read a graph from one file, or from several that together are one graph.
+def read(graph: Any, *, progress: bool | Listener = True, **reading: Unpack[Reading]) -> EdgeList:
+    """Read a graph into memory: from one or more files that together are one graph, or an object.
 
     Parameters
     ----------
-    source : path or URL, or sequence of these
+    graph : path or URL, sequence of these, or object of another library
         Edge ids run through all files, in this order. A folder or a pattern such as
         ``edges/**/*.parquet`` stands for its files, in natural order: `part.2` is before `part.10`.
-        A URL may be of any file system of fsspec; `fsspec.open(url, **options)` has options.
-    format : str, optional
-        One of `format_names`. By default it follows from the suffix, or from the content if the
-        suffix is unknown. Text may be compressed: `.gz`, `.xz`, `.bz2`, `.zst`. A folder of
-        `.npy` columns has the format "npy".
-    num_vertices : int, optional
-        Overrides the number of vertices that the files state.
-    weight : str, int or None
-        The column of weights, in formats with named columns. None for weight 1 on every edge.
-    ends, columns, first_id, encoding : optional
-        As for `mstflow.minimum_spanning_forest`. With `ends`, the graph has `names`.
+        A URL may be of any file system of fsspec; `fsspec.open(url, **options)` has options. Other
+        graphs are those that `mstflow.minimum_spanning_forest` accepts, except for streamed ones.
     progress : bool or callable
         As for `mstflow.minimum_spanning_forest`. Text files report the bytes that are read.
+    **reading
+        The options listed below under Other Parameters.
 
     Returns
     -------
     EdgeList
+        With `ends`, it has `names`.
+
+    Other Parameters
+    ----------------
+    format : str, optional
+        One of `format_names`. By default it follows from the suffix, or from the content if the
+        suffix is unknown. Text may be compressed: `.gz`, `.xz`, `.bz2`, `.zst`. A folder of
+        `.npy` columns has the format "npy".
+    num_vertices, weight, ends, columns, first_id, encoding : optional
+        As for `mstflow.minimum_spanning_forest`.
 
     Raises
     ------
     FileFormatError
         If a file cannot be read or is malformed. Names the file, and the line, array or edge.
     OptionError
-        If `format` or `weight` is unknown, or `source` is not a path or a sequence of paths.
+        If an option is invalid.
     GraphError
-        If no dtype represents the weights of all files, or `num_vertices` is too small.
+        If `graph` is not a graph in memory or in files, no dtype represents the weights of all
+        files, or `num_vertices` is too small.
     """
-    paths = places_of(source)
-    if not paths:
-        raise OptionError(f"expected a path or a list of paths, found {type(source).__name__}")
-    options: Any = {"ends": ends, "columns": columns, "first_id": first_id, "encoding": encoding}
+    check_names("read", reading)
     with set_listener(progress):
-        graph = open_graph(paths, num_vertices, weight, format=format, **options)
-    assert isinstance(graph, EdgeList)  # nothing is streamed
-    return graph
+        return edge_list(graph, **reading)
+
+
+def edge_list(graph: Any, **reading: Unpack[Reading]) -> EdgeList:
+    """Convert a graph that is not streamed, or files, to an edge list.
+
+    `docs/formats.md` defines the order of the edges for each form.
+    """
+    opened = open_graph(graph, may_stream=False, **reading)
+    assert isinstance(opened, EdgeList)  # nothing is streamed
+    return opened
 
 
 def open_graph(
     graph: Any,
-    num_vertices: int | None,
-    weight: Column | Callable[..., Any] | None,
     *,
-    format: str | None = None,  # noqa: A002
-    ends: Sequence[Any] | None = None,
-    columns: Sequence[Column] | None = None,
-    first_id: int | None = None,
-    encoding: str | None = None,
+    is_streamed: bool = False,
+    may_stream: bool = True,
     memory: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
-    is_streamed: bool = False,
-    is_bounded: bool = False,
-    is_inline: bool = True,
-    workers: Any = None,
+    scheduler: Any = None,
+    **reading: Unpack[Reading],
 ) -> EdgeList | EdgeSource:
     """Return a graph as an edge list, or as a source if it is streamed.
 
-    The first arguments are those of `minimum_spanning_forest`; `memory`, `checkpoint` and `workers`
-    are only used with `ends` (see `names.number.number_graph`). Files are loaded unless
-    `is_streamed`. If memory `is_bounded`, one file at a time is loaded of those that cannot be
+    Files are loaded unless `is_streamed`. Objects that can only be streamed are refused unless they
+    `may_stream`. If `memory` is bounded, one file at a time is loaded of those that cannot be
     streamed. A lazy table, such as a query, is streamed if memory is bounded and all tasks run in
-    the calling thread: most lazy tables can be neither sent to a process nor shared by threads.
+    the calling thread: most lazy tables can be neither sent to a process nor shared by threads. By
+    default, they do. For graphs with names, see `names.number.number_graph`.
     """
+    format_name, encoding = reading.get("format"), reading.get("encoding")
+    num_vertices, first_id = reading.get("num_vertices"), reading.get("first_id")
+    ends, columns = reading.get("ends"), reading.get("columns")
+    weight: Any = reading.get("weight", "weight")
     graph = series_as_table(graph)
     paths = places_of(graph)
-    if encoding is not None and not paths:
-        raise OptionError(f"encoding= is for files, and this graph is a {type(graph).__name__}")
-    if callable(weight) and ends is None:
-        return edge_list(graph, num_vertices, weight)
-    if not isinstance(weight, str | int | None) or isinstance(weight, bool):
+    for name, value in (("encoding", encoding), ("format", format_name)):
+        if value is not None and not paths:
+            raise OptionError(f"{name}= is for files, and this graph is a {type(graph).__name__}")
+    is_function = callable(weight) and ends is None  # `adopt` refuses it for other graphs
+    is_name = isinstance(weight, str | int | None) and not isinstance(weight, bool)
+    if not (is_name or is_function):
         raise OptionError(f"weight must be a name, a position or None, not {weight!r}")
     if ends is not None:
         if columns is not None or first_id:
@@ -122,18 +118,23 @@ def open_graph(
             raise OptionError(message)
         if num_vertices is not None:
             raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
-        options: Any = {"encoding": encoding, "format": format, "cluster": workers}
+        cluster = scheduler if scheduler is not None and scheduler.is_remote else None
+        options: Any = {"encoding": encoding, "format": format_name, "cluster": cluster}
         options |= {"memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
     wanted = wanted_columns(columns, weight)
-    if not paths:
-        is_streamed_table = is_bounded and is_inline and is_lazy(graph)
-        opened = stream_table(graph, wanted) if is_streamed_table else adopt(graph, wanted)
+    if not paths or is_function:
+        is_inline = scheduler is None or scheduler.eager
+        if memory is not None and is_inline and is_lazy(graph):
+            opened = stream_table(graph, wanted)
+        else:
+            opened = adopt(graph, wanted, may_stream=may_stream)
     elif is_streamed:
-        opened = open_files(paths, format, wanted, encoding=encoding, is_bounded=is_bounded)
+        is_bounded = memory is not None
+        opened = open_files(paths, format_name, wanted, encoding=encoding, is_bounded=is_bounded)
     else:
-        files = parts_of(paths, format, encoding)
+        files = parts_of(paths, format_name, encoding)
         opened = load_files(files, wanted)
         if first_id is None and all(kind.has_columns for _, kind in files):
             _warn_if_counted_from_one(opened, str(files[0][0].place))
@@ -151,23 +152,6 @@ def open_graph(
     if weight is None:
         opened = replace(opened, unweighted=True, weight_dtype=np.dtype(np.int64))
     return opened
-
-
-def edge_list(
-    graph: Any, num_vertices: int | None = None, weight: str | Callable[..., Any] | None = "weight"
-) -> EdgeList:
-    """Convert a graph that is not streamed, or files, to an edge list.
-
-    The arguments are those of `minimum_spanning_forest`. `docs/formats.md` defines the order of the
-    edges for each form.
-    """
-    if not callable(weight) and places_of(graph):
-        loaded = open_graph(graph, num_vertices, weight)
-        assert isinstance(loaded, EdgeList)
-        return loaded
-    loaded = adopt(series_as_table(graph), weight, may_stream=False)
-    assert isinstance(loaded, EdgeList)
-    return loaded if num_vertices is None else loaded.on(num_vertices)
 
 
 def _subtract_first_id(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource:

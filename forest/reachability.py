@@ -52,7 +52,7 @@ def mutual_reachability(
         If an option is invalid.
     """
     check_count("min_samples", min_samples, 1, optional=False)
-    edges: EdgeList = wing("doors").edge_list(graph, num_vertices, weight)
+    edges: EdgeList = wing("doors").edge_list(graph, num_vertices=num_vertices, weight=weight)
     is_negative = edges.weight < 0
     if is_negative.any():
         first = int(is_negative.argmax())

@@ -18,17 +18,18 @@ others, `path_maxima` finds the heaviest edge on the path.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import GraphError, VerificationError, memory_errors
+from ..graphs.reading import Reading, check_names
 from ..graphs.saved_forest import FOREST_COLUMNS, column_problem, graph_identity
 from ..graphs.source import EdgeSource
 from ..pipeline.options import check_count, check_flag
@@ -74,12 +75,10 @@ def verify(
     graph: Any,
     forest: Forest | ArrayLike | str | os.PathLike[str],
     *,
-    num_vertices: int | None = None,
-    weight: str | Callable[..., Any] | None = "weight",
-    ends: Sequence[str] | None = None,
     maximum: bool | None = None,
     block_edges: int = BLOCK_EDGES,
     progress: bool | Listener = True,
+    **reading: Unpack[Reading],
 ) -> Verification:
     """Check that a forest is the minimum spanning forest in the order (weight, edge id).
 
@@ -92,12 +91,6 @@ def verify(
         As for `minimum_spanning_forest`, except for graphs that can be read only once.
     forest : Forest, integer array of length f, or path
         A forest, its edge ids, or a file written by `Forest.save` (`docs/forest-file.md`).
-    num_vertices : int, optional
-        Number of vertices; overrides that of the graph.
-    weight : str, callable or None
-        As for `minimum_spanning_forest`.
-    ends : sequence of two str, optional
-        As for `minimum_spanning_forest`.
     maximum : bool, optional
         Check for the maximum spanning forest; ties still go to the smaller edge id. Default: as the
         Forest or its file states; else False.
@@ -105,6 +98,8 @@ def verify(
         Number of edges to process at once.
     progress : bool or callable
         As for `minimum_spanning_forest`.
+    **reading
+        The options of `mstflow.read`, by keyword, with which the graph was read.
 
     Returns
     -------
@@ -120,17 +115,18 @@ def verify(
     GraphError, OptionError
         If the graph, the edge ids or an option are invalid.
     """
+    check_names("verify", reading)
     if maximum is not None:
         check_flag("maximum", maximum)
     check_count("block_edges", block_edges, 1, optional=False)
     with set_listener(progress):
-        opened = wing("doors").open_graph(graph, num_vertices, weight, ends=ends, is_streamed=True)
+        opened = wing("doors").open_graph(graph, is_streamed=True, **reading)
         source = opened if isinstance(opened, EdgeSource) else EdgeSource.of(opened.to_host())
         if source.is_read_once:
             message = "verification reads the graph several times; pass one that can be read again"
             raise GraphError(message)
         source = source.with_sizes()
-        if num_vertices is None:
+        if reading.get("num_vertices") is None:
             source.check_vertices()
         num_vertices, num_edges = source.num_vertices or 0, source.num_edges or 0
         names = source.names

@@ -51,7 +51,7 @@ def small_graph(graph: Any, weight: str | None) -> EdgeList | None:
     if doors.places_of(graph) or is_stream:  # a stream can be read only once
         return None
     try:
-        edges: EdgeList = doors.edge_list(graph, None, weight)
+        edges: EdgeList = doors.edge_list(graph, weight=weight)
     except (MstflowError, MemoryError):
         return None  # the run on this graph alone raises it again
     is_small = max(edges.num_edges, edges.num_vertices) <= SMALL and not edges.is_on_device

@@ -54,18 +54,11 @@ def run(request: Request, graph: Any) -> tuple[Outcome, EdgeList | EdgeSource]:
 def _open(graph: Any, request: Request, scheduler: Scheduler) -> EdgeList | EdgeSource:
     opened: EdgeList | EdgeSource = wing("doors").open_graph(
         graph,
-        request.num_vertices,
-        request.weight,
-        ends=request.ends,
-        columns=request.columns,
-        first_id=request.first_id,
-        encoding=request.encoding,
+        is_streamed=request.streams,
         memory=request.bound,
         checkpoint=request.checkpoint,
-        is_streamed=request.streams,
-        is_bounded=request.bound is not None,
-        is_inline=scheduler.eager,
-        workers=scheduler if scheduler.is_remote else None,
+        scheduler=scheduler,
+        **request.reading,
     )
     return opened
 
@@ -79,7 +72,8 @@ def _run_on_edges(
         if state.only_of and field in chosen_by_name.fields_read:
             name = chosen_by_name.name
             raise OptionError(f"algorithm {name!r} needs a graph of {state.only_of}")
-    numbered = opened.nbytes if request.ends is not None and isinstance(opened, EdgeList) else 0
+    has_ends = request.reading.get("ends") is not None
+    numbered = opened.nbytes if has_ends and isinstance(opened, EdgeList) else 0
     with _reserve(numbered, request) as request:
         source = _measure(opened, scheduler, request)
         situation = _situation(request, source, scheduler)
@@ -120,7 +114,7 @@ def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, request: Reque
     source = source if source.names is None else replace(source, names=None)  # tasks need none
     source = sized(source, scheduler)
     if request.bound is None and not source.is_on_device:
-        is_wanted = request.num_vertices is not None
+        is_wanted = request.reading.get("num_vertices") is not None
         source.check_vertices(is_wanted=is_wanted)
         source.warn_if_sparse(is_wanted=is_wanted)
     return source

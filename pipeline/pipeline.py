@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import OptionError, PipelineError
+from ..graphs.reading import READING
 from ..stages import Stage
 from ..stages.declare import Renamed, similar
 from ..stages.fields import COLUMNS, EDGES, Field
@@ -127,7 +128,9 @@ class Pipeline(Dataflow):
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise OptionError(f"result must be names of fields, not {result!r}")
         pipeline = self._copy(result=tuple(names))
-        (fields, report), _ = run(Request(pipeline=pipeline, is_custom=True, **options), graph)
+        reading: Any = {name: options.pop(name) for name in READING & options.keys()}
+        request = Request(pipeline=pipeline, is_custom=True, reading=reading, **options)
+        (fields, report), _ = run(request, graph)
         return Outcome({name: fields[name] for name in names}, report)
 
     def given(self, **values: Any) -> Pipeline:

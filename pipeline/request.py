@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..graphs.reading import Reading
 from ..progress import Listener
 from ..runtime.sizes import sizes
 from .dataflow import Dataflow
@@ -27,12 +27,7 @@ class Request:
     on_numpy: Dataflow | None = None
     #: Replaces `on_numpy` for few edges; see `Sizes.few`.
     few: Dataflow | None = None
-    num_vertices: int | None = None
-    weight: str | int | Callable[..., Any] | None = "weight"
-    ends: Sequence[Any] | None = None
-    columns: Sequence[str | int] | None = None
-    first_id: int | None = None
-    encoding: str | None = None
+    reading: Reading = field(default_factory=Reading)
     maximum: bool = False
     backend: Any = "auto"
     threads: int | None = None

@@ -16,6 +16,7 @@ from ...doors.read import open_graph
 from ...doors.write import check_output, check_overwrite
 from ...errors import MemoryBoundError, OptionError
 from ...graphs.edge_list import EdgeList
+from ...graphs.reading import READING
 from ...graphs.source import EdgeSource
 from ...pipeline.options import parse_bytes
 from ...pipeline.streaming.checkpoint import hold_checkpoint
@@ -84,18 +85,14 @@ def open_inputs(options: argparse.Namespace, *, is_streamed: bool) -> EdgeList |
     The memory bound of the command also holds for the numbering of vertices with names.
     """
     bound, checkpoint = (vars(options).get(name) for name in ("memory", "checkpoint"))
-    names = "format", "weight", "ends", "columns", "first_id", "encoding"
-    columns = {name: getattr(options, name) for name in names}
     threads = vars(options).get("threads") or kernel_threads()
     with sharing(threads), hold_checkpoint(checkpoint), within(bound) as memory:
         return open_graph(
             options.inputs,
-            None,
+            is_streamed=is_streamed,
             memory=memory,
             checkpoint=checkpoint,
-            is_streamed=is_streamed,
-            is_bounded=bound is not None,
-            **columns,
+            **{name: value for name, value in vars(options).items() if name in READING},
         )
 
 

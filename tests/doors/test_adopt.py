@@ -144,7 +144,7 @@ def test_igraph(graph, directed):
 def test_tables(library, graph):
     package = importlib.import_module(library)
     make = package.table if library == "pyarrow" else package.DataFrame
-    found = edge_list(make(names_of(graph)), graph.num_vertices)
+    found = edge_list(make(names_of(graph)), num_vertices=graph.num_vertices)
     same(found, graph)
     widens = library == "polars" and not hasattr(package, "Float16")  # added in a later version
     is_widened = widens and graph.weight.dtype == "f2"
@@ -562,7 +562,9 @@ def test_many_given_vertices_warn(makes):
     graph = EdgeList(*columns, num_vertices=count) if makes == "edge list" else columns
     message = "80,000,000 vertices for 3 edges, .*; the largest vertex id is 2; pass a smaller"
     with pytest.warns(mstflow.errors.GraphWarning, match=message):
-        EdgeSource.of(edge_list(graph, count)).warn_if_sparse(is_wanted=makes == "option")
+        EdgeSource.of(edge_list(graph, num_vertices=count)).warn_if_sparse(
+            is_wanted=makes == "option"
+        )
 
 
 LINKS = {"a": [7, 5, 7], "b": [5, 9, 9], "km": [2.0, 1.0, 3.0]}

@@ -42,7 +42,7 @@ def write(path, kind, u=U, v=V, w=W):
 
 def opened(path):
     """Return a graph on files whose first scan is over."""
-    return open_graph(path, N, "weight", is_streamed=True, is_bounded=True).with_sizes()
+    return open_graph(path, num_vertices=N, is_streamed=True, memory=10**9).with_sizes()
 
 
 @pytest.mark.parametrize("kind", ["npy", "parquet", "txt"])

@@ -24,7 +24,7 @@ def columns(seed=0):
 
 
 def identity(graph):
-    found = open_graph(graph, None, "weight", is_streamed=True)
+    found = open_graph(graph, is_streamed=True)
     source = found if isinstance(found, EdgeSource) else EdgeSource.of(found)
     return graph_identity(source.with_sizes())
 

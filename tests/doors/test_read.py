@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -189,10 +190,34 @@ def test_format_by_name(tmp_path):
     assert edges_of(read(tmp_path / "graph.dat", format="txt")) == [(0, 1, 5)]
     with pytest.raises(OptionError, match="known: gr, txt, mtx, metis, npz"):
         read(tmp_path / "graph.dat", format="text")
-    with pytest.raises(OptionError, match="expected a path or a list"):
-        read(None)
-    with pytest.raises(OptionError, match="expected a path or a list"):
-        read([])
+    with pytest.raises(OptionError, match="format= is for files"):
+        read(([0], [1]), format="txt")
+    for nothing in (None, []):
+        with pytest.raises(GraphError, match="expected a graph: an EdgeList"):
+            read(nothing)
+
+
+def test_reading_is_a_value():
+    """A graph that was read with options is solved as if the solver had read it with them."""
+    table = {"a": ["x", "y", "z"], "b": ["y", "z", "x"], "km": [3, 1, 2]}
+    options = {"ends": ("a", "b"), "weight": "km"}
+    frame = pandas.DataFrame(table)
+    graph = read(frame, **options)
+    assert isinstance(graph, mstflow.EdgeList)
+    direct = mstflow.minimum_spanning_forest(frame, **options)
+    assert mstflow.minimum_spanning_forest(graph).edge_ids.tolist() == direct.edge_ids.tolist()
+    assert list(graph.names) == list(direct.names) == ["x", "y", "z"]
+    with pytest.raises(GraphError, match="expected a graph"):
+        read(iter([([0], [1])]))  # it would be streamed
+
+
+def test_an_option_of_another_name_is_refused():
+    pipeline, graph = mstflow.algorithm("kruskal"), ([0], [1])
+    for call in (read, mstflow.minimum_spanning_forest, pipeline.run):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+            call(graph, weights=None)
+    with pytest.raises(TypeError, match=r"^verify\(\) got an unexpected keyword argument 'header'"):
+        mstflow.verify(graph, [0], header=1)
 
 
 # Vertices, records and the dtype of the weights, as shared/data/expected.json has them.
