@@ -12,16 +12,16 @@ from typing import Any
 
 from mstflow.errors import MstflowError, OptionError
 
-from . import graphs, machine, pages, records, suite, tables
+from . import codes, graphs, machine, records, suite, tables
 from .device import run as device_run
 from .device.steps import STEPS
-from .runner import codes, figures, turns
+from .measure import Benchmark
 
 
 def main(
     arguments: Sequence[str] | None = None,
-    root: Path = records.ROOT,
-    benchmarks: Mapping[str, suite.Benchmark] = suite.SUITE,
+    root: Path = graphs.ROOT,
+    benchmarks: Mapping[str, Benchmark] = suite.SUITE,
 ) -> int:
     """Run a command on the records and pages below `root`, and return its exit code."""
     parser = _parser()
@@ -34,53 +34,39 @@ def main(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare codes and print the ratios."""
-    external, versions = turns.externals(options.external)
+    """Compare codes and print the times and ratios."""
+    external, versions = _externals(options.external)
     for code in options.codes:
         codes.name_of(code)
     _check_threads(options.threads)
-    compared = {
-        "graphs": options.graphs,
-        "codes": options.codes,
-        "threads": options.threads,
-        "rounds": options.rounds,
-        "budget": options.budget,
-        "limit": options.limit,
-        "on_disk": options.on_disk,
-    }
-    others = machine.OtherPrograms()
-    result = turns.compare(**compared, external=external)
-    measured = suite.STREAM if options.on_disk else suite.SOLVE
-    record = records.make("run", compared, measured, result, others.busy(), versions)
-    _print(tables.ratios(result))
-    for row in figures.figures(result):
-        for problem in row.problems:
-            print(f"{row.graph} {row.code}: {problem}")
-    print(tables.origin(record))
+    names = ("graphs", "codes", "threads", "rounds", "budget", "limit", "on_disk")
+    compared = {name: getattr(options, name) for name in names}
+    others = machine.others()
+    rows = list(codes.compare(**compared, external=external))
+    record = records.make("run", compared, rows, others(), versions)
+    print(tables.markdown(codes.RATIOS, record))
+    for row in rows:
+        for error in row.get("error", ()):
+            print(f"{row['graph']} {row['code']}: {error}")
     return 0
 
 
 def record(options: argparse.Namespace) -> int:
-    """Measure the benchmarks whose records are stale or missing; write each record at once."""
-    external, versions = turns.externals(options.external)
+    """Measure benchmarks that have no record yet, or those that are named; write each record."""
+    external, versions = _externals(options.external)
     if external and len(options.names) != 1:
-        message = "--external needs the name of one benchmark, such as authors"
+        message = "--external needs the name of one benchmark"
         raise OptionError(message)
-    folder = Path(options.root, records.RESULTS, options.machine)
+    folder = options.root / records.RESULTS / options.machine
     for name, benchmark in suite.named(options.names, options.benchmarks).items():
-        path = folder / f"{name}.json"
-        if not (options.again or options.tiny) and path.exists():
-            reasons = records.reasons(records.read(path), benchmark.options, options.root)
-            if not list(reasons):
-                print(f"{name}: current")
-                continue
-        records.check_import(benchmark.measured, options.root)
+        if not options.names and not options.tiny and (folder / f"{name}.json").exists():
+            print(f"{name}: is recorded")
+            continue
         sizes = {**benchmark.options, **(benchmark.tiny if options.tiny else {})}
-        start, others = time.monotonic(), machine.OtherPrograms()
-        result = benchmark.measure(**sizes, **({"external": external} if external else {}))
+        start, others = time.monotonic(), machine.others()
+        rows = list(benchmark.rows(**sizes, **({"external": external} if external else {})))
         if not options.tiny:
-            facts = sizes, benchmark.measured, result, others.busy(), versions
-            records.write(records.make(name, *facts, root=options.root), folder)
+            records.write(records.make(name, sizes, rows, others(), versions), folder)
         print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return 0
 
@@ -88,9 +74,9 @@ def record(options: argparse.Namespace) -> int:
 def device(options: argparse.Namespace) -> int:
     """Test and measure a GPU and many threads in one run; write a record after each step."""
     _check_threads(options.threads)
-    start, others = time.monotonic(), machine.OtherPrograms()
+    others = machine.others()
     sizes = {"seconds": options.seconds, "threads": options.threads, "tiny": options.tiny}
-    for steps in device_run.measure(
+    for rows in device_run.measure(
         options.out,
         options.seconds,
         options.threads,
@@ -98,29 +84,21 @@ def device(options: argparse.Namespace) -> int:
         is_tiny=options.tiny,
         interprets_gpu=options.interpret_gpu,
     ):
-        facts = sizes, suite.DEVICE, {"steps": steps}, others.busy()
-        records.write(records.make("device", *facts, commit=options.commit), options.out)
-    print(f"device: {time.monotonic() - start:.0f} s; {options.out}", flush=True)
+        record = records.make("device", sizes, rows, others(), commit=options.commit)
+        records.write(record, options.out)
     return 0
-
-
-def stale(options: argparse.Namespace) -> int:
-    """List the records as current or stale, then the tables on pages that quote stale records."""
-    for path, reasons in pages.stale_records(options.root):
-        state = f"stale: {'; '.join(reasons)}" if reasons else "current"
-        print(f"{path.parent.name}/{path.stem}: {state}")
-    quotes = list(pages.stale_quotes(options.root))
-    for quote, reason in quotes:
-        page = quote.page.relative_to(options.root)
-        print(f"{page} quotes {quote.table} of {quote.machine}: {reason}")
-    return int(bool(quotes))
 
 
 def write_tables(options: argparse.Namespace) -> int:
     """Write all tables on pages; with `--check`, return 1 if one differs from its record."""
+
+    def record_of(benchmark: str, where: str) -> Any:
+        path = options.root / records.RESULTS / where / f"{benchmark}.json"
+        return records.read(path) if path.exists() else None
+
     is_different = False
-    for page in pages.all_pages(options.root):
-        text = pages.written(page, options.root)
+    for page in tables.all_pages(options.root):
+        text = tables.written(page, suite.TABLES, record_of)
         if text != page.read_text():
             is_different = True
             print(page.relative_to(options.root))
@@ -130,16 +108,13 @@ def write_tables(options: argparse.Namespace) -> int:
 
 
 def show_list(options: argparse.Namespace) -> int:
-    """Print the named graphs and the benchmarks."""
-    print("graphs")
-    for name, (description, spec) in graphs.GRAPHS.items():
-        print(f"  {name:5} {description}: {spec}")
-    print("benchmarks")
-    for name, benchmark in options.benchmarks.items():
-        print(f"  {name:24} {benchmark.about}")
-    print("steps of `device`")
-    for step in STEPS:
-        print(f"  {step.name:24} {step.about}")
+    """Print the named graphs, the benchmarks and the steps of `device`."""
+    graphs_of = {name: f"{about}: {spec}" for name, (about, spec) in graphs.GRAPHS.items()}
+    benchmarks = {name: benchmark.about for name, benchmark in options.benchmarks.items()}
+    steps = {step.name: step.about for step in STEPS}
+    listed = {"graphs": graphs_of, "benchmarks": benchmarks, "steps of `device`": steps}
+    for title, lines in listed.items():
+        print(title, *(f"  {name:20} {about}" for name, about in lines.items()), sep="\n")
     return 0
 
 
@@ -164,8 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--on-disk", action="store_true", help="leave the graphs on disk")
     _add_external(add)
     add = command("record", record)
-    add("names", nargs="*", metavar="NAME", help="see `list`; all usual ones if not given")
-    add("--again", action="store_true", help="measure current records, too")
+    add("names", nargs="*", metavar="NAME", help="see `list`")
     add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; write no record")
     add("--machine", default=machine.folder_name(), help="folder of records; default: %(default)s")
     _add_external(add)
@@ -178,7 +152,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--commit", default="", help="commit of the code, without a git repository")
     add("--tiny", action="store_true", help="rehearse with the smallest sizes")
     add("--interpret-gpu", action="store_true", help="needs mstflow[gpu-test]")
-    command("stale", stale)
     add = command("tables", write_tables)
     add("--check", action="store_true", help="change nothing; exit code 1 if a table differs")
     command("list", show_list)
@@ -192,8 +165,24 @@ def _add_external(add: Any) -> None:
         default=[],
         metavar="NAME@VERSION=COMMAND",
         help="another program, run as COMMAND FOLDER with MST_THREADS set; its last line must be "
-        "'seconds S [edges K] [weight W] [peak BYTES]'",
+        '{"seconds": S}, with "found", "weight" and "peak" if they are known',
     )
+
+
+def _externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Split `NAME@VERSION=COMMAND` into the commands and the versions, by name."""
+    commands, versions = {}, {}
+    for text in texts:
+        named, _, command = text.partition("=")
+        name, _, version = named.partition("@")
+        if not (name and version and command) or name in commands:
+            message = (
+                f"expected --external NAME@VERSION=COMMAND with a new name, got {text!r}; "
+                "VERSION is the commit or release that was built"
+            )
+            raise OptionError(message)
+        commands[name], versions[name] = command, version
+    return commands, versions
 
 
 def _check_threads(threads: Sequence[int]) -> None:
@@ -201,13 +190,6 @@ def _check_threads(threads: Sequence[int]) -> None:
     if not 1 <= min(threads) <= max(threads) <= processors:
         message = f"--threads must be 1 to {processors}, the number of processors"
         raise OptionError(message)
-
-
-def _print(rows: Any) -> None:
-    lines = [list(map(str, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
 
 
 if __name__ == "__main__":

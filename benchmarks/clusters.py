@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import tempfile
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .programs import MEMORY, in_turn, is_installed, run
-from .runner.solve_one import TOUCHED_BYTES
+from .estimators import FIGURES
+from .measure import Benchmark, Row, in_turn, is_installed, program
+from .tables import Table
 
 THRESHOLDS = [round(0.5 + 0.05 * step, 2) for step in range(10)]
 
@@ -27,16 +28,15 @@ CODES = {
     "scipy": "scipy",
 }
 
-_START = (
-    MEMORY
-    + """
+_START = """
 import json, sys, time
+from pathlib import Path
+from benchmarks.memory import memory, reset_peak
 folder, threads = Path(sys.argv[1]), int(sys.argv[2])
 at = json.loads(sys.argv[3])
 def done(start):
     print(json.dumps({"seconds": time.perf_counter() - start, "peak": memory("VmHWM")}))
 """
-)
 _NUMBERED = """
 import numpy as np
 u, v, w = (np.load(folder / f"{name}.npy") for name in "uvw")
@@ -102,24 +102,24 @@ done(start)
 }
 
 
-def measure(pairs: int, names: int, threads: int, rounds: int, limit: float = 60) -> dict[str, Any]:
-    """Generate pairs, and run all programs in turn.
+def rows(pairs: int, names: int, threads: int, rounds: int, limit: float = 60) -> Iterator[Row]:
+    """Generate pairs, and run all programs of installed packages in turn.
 
-    Packages that are not installed are skipped. Return `rows`: for each task and code, the seconds
-    and the peak bytes of all rounds; null if it was stopped after `limit` seconds.
+    A program is stopped after `limit` seconds.
     """
     with tempfile.TemporaryDirectory() as folder:
         _write_pairs(Path(folder), pairs, names)
         arguments = (folder, threads, json.dumps(THRESHOLDS))
-        options: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
-        runs = [
-            ({"task": task, "code": code}, partial(run, _START + program, *arguments, **options))
+        cases = [
+            (
+                {"task": task, "code": code},
+                program(_START + text, *arguments, threads=threads, limit=limit),
+            )
             for task, programs in PROGRAMS.items()
-            for code, program in programs.items()
+            for code, text in programs.items()
             if is_installed(CODES[code])
         ]
-        rows = in_turn(runs, rounds)
-    return {"pairs": pairs, "names": names, "limit": limit, "rows": rows}
+        yield from in_turn(cases, rounds)
 
 
 def _write_pairs(folder: Path, count: int, names: int) -> None:
@@ -145,3 +145,13 @@ def _write_pairs(folder: Path, count: int, names: int) -> None:
             columns[name].append(values)
     for name, parts in columns.items():
         np.save(folder / f"{name}.npy", np.concatenate(parts))
+
+
+BENCHMARK = Benchmark(
+    "clusters of 20 million pairs at ten thresholds",
+    rows,
+    {"pairs": 20_000_000, "names": 5_000_000, "threads": 2, "rounds": 1},
+    {"pairs": 1600, "names": 400},
+    {"clusters": Table(("task", "code"), (), FIGURES)},
+    usual=False,  # takes minutes
+)

@@ -5,17 +5,15 @@ Every measurement is a fresh process. quitefastmst computes only the tree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
+import itertools
+from collections.abc import Iterator, Sequence
 
-from .programs import MEMORY, in_turn, is_installed, run
-from .runner.solve_one import TOUCHED_BYTES
+from .measure import Benchmark, Row, in_turn, is_installed, program
+from .tables import Table, median, peak
 
-_START = (
-    MEMORY
-    + """
+_START = """
 import json, sys, time
+from benchmarks.memory import memory, reset_peak
 import numpy as np
 n, dims, threads = map(int, sys.argv[1:4])
 random = np.random.default_rng(7)
@@ -28,7 +26,6 @@ def measure(fit):
     fit(X)
     print(json.dumps({"seconds": time.perf_counter() - start, "peak": memory("VmHWM")}))
 """
-)
 
 #: The package and the program of each code.
 PROGRAMS = {
@@ -64,27 +61,35 @@ PROGRAMS = {
 }
 
 
-def measure(
+def rows(
     sizes: Sequence[tuple[int, int]],
     threads: int,
     limit: float,
     rounds: int = 1,
     codes: Sequence[str] = tuple(PROGRAMS),
-) -> dict[str, Any]:
-    """Run all programs in turn on points in 50 clusters.
+) -> Iterator[Row]:
+    """Run all programs of installed packages in turn on points in 50 clusters.
 
-    `sizes` are numbers of points and of dimensions. Packages that are not installed are skipped.
-    Return `rows`: for each size and code, the seconds and the peak bytes of all rounds; null if it
-    was stopped after `limit` seconds.
+    `sizes` are numbers of points and of dimensions. A program is stopped after `limit` seconds.
     """
-    options: dict[str, Any] = {"threads": threads, "limit": limit, "touched": TOUCHED_BYTES}
-    runs = [
-        (
-            {"points": n, "dimensions": dims, "code": code},
-            partial(run, _START + PROGRAMS[code][1], n, dims, threads, **options),
-        )
-        for n, dims in sizes
-        for code in codes
-        if is_installed(PROGRAMS[code][0])
-    ]
-    return {"limit": limit, "rows": in_turn(runs, rounds)}
+    cases = []
+    for (n, dims), code in itertools.product(sizes, codes):
+        package, text = PROGRAMS[code]
+        if is_installed(package):
+            names = {"points": n, "dimensions": dims, "code": code}
+            call = program(_START + text, n, dims, threads, threads=threads, limit=limit)
+            cases.append((names, call))
+    return in_turn(cases, rounds)
+
+
+#: Figures of programs that may be stopped.
+FIGURES = {"s": median(), "peak, MB": peak()}
+
+BENCHMARK = Benchmark(
+    "HDBSCAN of points, compared with other packages",
+    rows,
+    {"sizes": [[20_000, 2], [200_000, 2]], "threads": 2, "limit": 40},
+    {"sizes": [[2000, 2]], "codes": ["mstflow", "scikit-learn"]},
+    {"estimators": Table(("points", "dimensions", "code"), (), FIGURES)},
+    usual=False,  # takes minutes
+)

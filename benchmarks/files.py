@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .programs import seconds_in_turn
+from .measure import Benchmark, Row, in_turn, timed
+from .tables import Table, rate
 
 HEADERS = {
     "arcs.gr": "p sp {n} {m}\n",
@@ -82,20 +83,25 @@ def read_mtx(path: Path) -> Any:
         return mmread(path)
 
 
-def measure(edges: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:
-    """Write a file of each format, and read it with all readers in turn.
-
-    Return `rows`: for each file, reader and number of threads, the seconds of all rounds.
-    """
+def rows(edges: int, threads: Sequence[int], rounds: int) -> Iterator[Row]:
+    """Write a file of each format, and read it with all readers in turn."""
     import pyarrow as pa
 
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), edges)
         for path in sorted(Path(folder).iterdir()):
-            readers = readers_of(path)
             for count in threads:
                 pa.set_cpu_count(count)
-                seconds = seconds_in_turn(readers, rounds, count)
-                rows.append({"file": path.name, "threads": count, "seconds": seconds})
-    return {"edges": edges, "rows": rows}
+                facts = {"file": path.name, "edges": edges, "threads": count}
+                readers = readers_of(path).items()
+                cases = [({**facts, "code": code}, timed(read, count)) for code, read in readers]
+                yield from in_turn(cases, rounds, warm_ups=1)
+
+
+BENCHMARK = Benchmark(
+    "reading files, compared with pandas, scipy and pyarrow",
+    rows,
+    {"edges": 2_000_000, "threads": [1, 2], "rounds": 5},
+    {"edges": 50, "rounds": 1},
+    {"files": Table(("file",), ("code", "threads"), {"": rate()})},
+)

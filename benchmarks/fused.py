@@ -5,14 +5,14 @@ The definitions call compiled base primitives. Both take turns in one process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from statistics import median
-from typing import Any
+from collections.abc import Iterator, Sequence
 from unittest import mock
 
 from . import graphs as graph_list
-from .programs import seconds_in_turn
+from .codes import TINY
+from .measure import Benchmark, Row, in_turn, timed
+from .primitives import solver
+from .tables import Table, milliseconds, ratio
 
 #: Fused primitives, and an algorithm that calls each of them.
 CALLED_BY = {
@@ -30,57 +30,37 @@ CALLED_BY = {
 }
 
 
-def measure(graphs: Sequence[str], threads: Sequence[int], rounds: int) -> dict[str, Any]:
-    """Measure runs on each graph.
-
-    Return `rows`: for each graph, primitive and number of threads, the seconds of all rounds of
-    runs with the primitive (`fused`) and with its definition (`composed`).
-    """
-    rows = []
-    for name in graphs:
-        graph = graph_list.load_named(name)
-        for primitive, algorithm in CALLED_BY.items():
-            for count in threads:
-                seconds = _turns(graph, primitive, algorithm, count, rounds)
-                run = {"graph": name, "primitive": primitive, "algorithm": algorithm}
-                rows.append({**run, "threads": count, "seconds": seconds})
-    return {"rows": rows}
-
-
-def _turns(
-    graph: graph_list.Graph, primitive: str, algorithm: str, threads: int, rounds: int
-) -> dict[str, list[float]]:
-    from mstflow import minimum_spanning_forest
+def rows(graphs: Sequence[str], threads: Sequence[int], rounds: int) -> Iterator[Row]:
+    """Yield the times of runs with each primitive, and with its definition, on each graph."""
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.primitives.vocabulary import ArrayModule
 
-    solve = partial(
-        minimum_spanning_forest,
-        graph[:3],
-        num_vertices=graph.n,
-        algorithm=algorithm,
-        backend="numba",
-        threads=threads,
-        progress=False,
-    )
-    composed = mock.patch.object(NumbaArrays, primitive, getattr(ArrayModule, primitive))
-    return seconds_in_turn({"fused": solve, "composed": composed(solve)}, rounds, threads)
+    for name in graphs:
+        graph = graph_list.load_named(name)
+        for primitive, algorithm in CALLED_BY.items():
+            definition = getattr(ArrayModule, primitive)
+            composed = mock.patch.object(NumbaArrays, primitive, definition)
+            for count in threads:
+                solve = solver(graph, algorithm=algorithm, backend="numba", threads=count)
+                facts = {"graph": name, "primitive": primitive, "algorithm": algorithm}
+                cases = [
+                    ({**facts, "threads": count, "code": code}, timed(call, count))
+                    for code, call in (("fused", solve), ("composed", composed(solve)))
+                ]
+                yield from in_turn(cases, rounds, warm_ups=1)
 
 
-def rows(result: Mapping[str, Any]) -> Iterator[Sequence[str]]:
-    """Yield by primitive and graph the time with the definition, divided by that without it."""
-    graphs = list(dict.fromkeys(row["graph"] for row in result["rows"]))
-    threads = list(dict.fromkeys(row["threads"] for row in result["rows"]))
-    ratio = {
-        (row["primitive"], row["graph"], row["threads"]): median(row["seconds"]["composed"])
-        / median(row["seconds"]["fused"])
-        for row in result["rows"]
-    }
-    columns = [(graph, count) for graph in graphs for count in threads]
-    yield "primitive", "algorithm", *(f"{graph}, T = {count}" for graph, count in columns)
-    for name, algorithm in CALLED_BY.items():
-        yield (
-            f"`{name}`",
-            f"`{algorithm}`",
-            *(f"{ratio[name, graph, count]:.2f}" for graph, count in columns),
+BENCHMARK = Benchmark(
+    "whole runs with fused primitives, and with their definitions instead",
+    rows,
+    {"graphs": ["E", "E64i", "N"], "threads": [1, 2], "rounds": 7},
+    TINY,
+    {
+        "fused": Table(
+            ("primitive", "algorithm", "graph"),
+            ("code", "threads"),
+            {"ms": milliseconds(), "ratio": ratio()},
+            against=("threads",),
         )
+    },
+)

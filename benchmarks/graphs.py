@@ -2,9 +2,7 @@
 
 A name is one of `GRAPHS`, the path of a file, or a family of generated graphs with its options,
 such as `random:n=262144,m=4194304,weights=float64,ids=int64`. The options n and m are `vertices`
-and `edges`, and `ids` is the dtype of the columns u and v. With `arcs=True` each edge is listed
-from both of its ends, sorted by the first. `simple:NAME` is the graph NAME without loops and
-parallel edges, made connected.
+and `edges`, and `ids` is the dtype of the columns u and v.
 """
 
 from __future__ import annotations
@@ -76,10 +74,7 @@ def ensure(name: str) -> Path:
     if not folder.is_dir():
         from mstflow.doors.write import replacing
 
-        if spec.startswith("simple:"):
-            graph = _simple(load_named(spec.removeprefix("simple:")))
-        else:
-            graph = _read(path) if path.is_file() else _generate(spec)
+        graph = _read(path) if path.is_file() else _generate(spec)
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
             with replacing(f"{folder}/") as draft:
@@ -140,7 +135,6 @@ def _generate(spec: str) -> Graph:
     options = {SHORT.get(name, name): value for name, value in parse_options(rest).items()}
     try:
         ids = np.dtype(options.pop("ids", np.int32))
-        has_both_arcs = options.pop("arcs", False)
         graph = FAMILIES[family](**options)
     except TypeError as error:  # an option is missing or unknown, or its value is not a dtype
         message = f"graph {spec!r}: {error}"
@@ -149,28 +143,7 @@ def _generate(spec: str) -> Graph:
         message = f"graph {spec!r}: {ids} is too small for {graph.num_vertices} vertices"
         raise OptionError(message)
     u, v, w = graph.edges(0, graph.num_edges)
-    if has_both_arcs:
-        u, v, w = np.append(u, v), np.append(v, u), np.append(w, w)
-        order = np.argsort(u, kind="stable")
-        u, v, w = u[order], v[order], w[order]
     return Graph(u.astype(ids, copy=False), v.astype(ids, copy=False), w, graph.num_vertices)
-
-
-def _simple(graph: Graph) -> Graph:
-    """Keep the lightest edge of each pair of vertices; join components by the heaviest weight."""
-    from mstflow import minimum_spanning_forest
-
-    u, v = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
-    order = np.lexsort((graph.w, v, u))
-    is_first = np.append(True, (np.diff(u[order]) != 0) | (np.diff(v[order]) != 0))
-    kept = np.sort(order[is_first & (u[order] != v[order])])
-    u, v, w = u[kept], v[kept], graph.w[kept]
-    _, chain = np.unique(
-        minimum_spanning_forest((u, v, w), num_vertices=graph.n).labels, return_index=True
-    )
-    heaviest = np.full(len(chain) - 1, w.max(), w.dtype)
-    chain = chain.astype(u.dtype)
-    return Graph(np.append(u, chain[:-1]), np.append(v, chain[1:]), np.append(w, heaviest), graph.n)
 
 
 def _read(path: Path) -> Graph:

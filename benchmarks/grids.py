@@ -7,20 +7,19 @@ code. It includes the result.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from .programs import MEMORY, in_turn, is_installed, run
-from .runner.solve_one import TOUCHED_BYTES
+from .measure import TOUCHED_BYTES, Benchmark, Row, in_turn, is_installed, program
+from .tables import Table, median, peak, rate
 
 #: Bytes for each voxel: more than the volume and its solution by mstflow take.
 _TOUCHED_VOXEL = 24
+#: The largest side that Higra solves, because it takes ten times as long.
+HIGRA_SIDE = 128
 
-_START = (
-    MEMORY
-    + """
-import contextlib, json, sys, time
+_START = """
+import json, sys, time
+from benchmarks.memory import memory, reset_peak
 import numpy as np
 side, dtype, threads = int(sys.argv[1]), np.dtype(sys.argv[2]), int(sys.argv[3])
 random = np.random.default_rng(27)
@@ -30,17 +29,12 @@ if dtype.kind == "f":
 else:
     volume = random.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
 solve(np.ascontiguousarray(volume[:160, :160, :160]))  # loads the kernels of larger volumes
-with contextlib.suppress(OSError):  # or the peak may be that of loading
-    Path("/proc/self/clear_refs").write_text("5")
+reset_peak()
 before, start = memory("VmRSS"), time.perf_counter()
 solve(volume)
 seconds = time.perf_counter() - start
-print(json.dumps({"seconds": seconds, "bytes": (memory("VmHWM") - before) / volume.size}))
+print(json.dumps({"seconds": seconds, "peak": memory("VmHWM") - before}))
 """
-)
-
-#: The largest side that Higra solves, because it takes ten times as long.
-HIGRA_SIDE = 128
 #: The function that each code measures.
 PROGRAMS = {
     "mstflow": """
@@ -58,22 +52,34 @@ def solve(volume):
 }
 
 
-def measure(
+def rows(
     sides: Sequence[int], dtypes: Sequence[str], threads: Sequence[int], rounds: int
-) -> dict[str, Any]:
-    """Solve volumes of six neighbors with mstflow and, if it is installed, Higra, in turn.
-
-    Return `rows`: for each volume, code and number of threads, the edges, and the seconds and bytes
-    for each voxel of all rounds.
-    """
-    runs = []
+) -> Iterator[Row]:
+    """Solve volumes of six neighbors with mstflow and, if it is installed, Higra, in turn."""
+    cases = []
     for side, dtype, code in itertools.product(sides, dtypes, PROGRAMS):
         if code == "Higra" and (side > HIGRA_SIDE or not is_installed("higra")):
             continue
+        sizes = {"voxels": side**3, "edges": 3 * side**2 * (side - 1)}
         for count in threads if code == "mstflow" else (1,):
-            about = {"side": side, "dtype": dtype, "code": code, "threads": count}
             touched = max(TOUCHED_BYTES, _TOUCHED_VOXEL * side**3)
-            program = partial(run, PROGRAMS[code] + _START, side, dtype, count)
-            measured = partial(program, threads=count, touched=touched)
-            runs.append(({**about, "edges": 3 * side**2 * (side - 1)}, measured))
-    return {"rows": in_turn(runs, rounds)}
+            names = {"side": side, "values": dtype, "code": code, "threads": count, **sizes}
+            text, size = PROGRAMS[code] + _START, (side, dtype, count)
+            cases.append((names, program(text, *size, threads=count, touched=touched)))
+    return in_turn(cases, rounds)
+
+
+BENCHMARK = Benchmark(
+    "random volumes of up to 512 voxels along each axis, compared with Higra",
+    rows,
+    {"sides": [128, 256, 512], "dtypes": ["uint8", "float32"], "threads": [1, 2], "rounds": 3},
+    {"sides": [9], "dtypes": ["uint8", "float32"], "rounds": 1},
+    {
+        "grids": Table(
+            ("side", "values", "code", "threads"),
+            (),
+            {"s": median(), "million edges/s": rate(), "bytes for each voxel": peak("voxels")},
+        )
+    },
+    usual=False,  # takes minutes
+)

@@ -1,4 +1,4 @@
-"""The machine of a measurement: its description, versions of packages, and use of processors."""
+"""The machine of a measurement: description, versions of packages, use by other programs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import importlib.metadata
 import os
 import platform
 import re
-import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from .measure import processor_seconds
 
 PACKAGES = (
     "numpy",
@@ -25,33 +26,26 @@ PACKAGES = (
     "networkx",
     "pandas",
     "pyarrow",
-    "cupy-cuda12x",
-    "cupy-cuda13x",
 )
 
 
 def about() -> dict[str, Any]:
     """Describe the processor, the memory and the operating system.
 
-    Returns
-    -------
-    dict
-        `cores` is the number that the system reports; a virtual machine may report one for each
-        thread. `parallel_arithmetic` is measured: the speed of arithmetic on all processors in
-        parallel, divided by the speed on one. It is near 1 if two processors are threads of a core.
+    `parallel_arithmetic` is measured: the speed of arithmetic on all processors in parallel,
+    divided by the speed on one. It is near 1 if two processors are threads of a core.
     """
-    processors = sorted(os.sched_getaffinity(0))
-    topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
-    siblings = {_text(topology.format(number)) or str(number) for number in processors}
+    processors = len(os.sched_getaffinity(0))
+    with suppress(OSError):
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
     return {
         "cpu": _field("/proc/cpuinfo", "model name"),
         "cpu_family": _field("/proc/cpuinfo", "cpu family"),
         "cpu_model": _field("/proc/cpuinfo", "model"),
-        "processors": len(processors),
-        "cores": len(siblings),
-        "parallel_arithmetic": round(_hash_rate(len(processors)) / _hash_rate(1), 2),
+        "processors": processors,
+        "parallel_arithmetic": round(_hash_rate(processors) / _hash_rate(1), 2),
         "memory_gb": round(int(_field("/proc/meminfo", "MemTotal").split()[0]) / 1e6, 1),
-        "system": f"{_system()}, {platform.machine()}",
+        "system": f"{system}, {platform.machine()}",
     }
 
 
@@ -65,57 +59,25 @@ def folder_name() -> str:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that are measured or used."""
     installed = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
+    for package in (*PACKAGES, "cupy-cuda12x", "cupy-cuda13x"):
+        with suppress(importlib.metadata.PackageNotFoundError):
             installed[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return installed
 
 
-@contextmanager
-def pinned(threads: int | None) -> Iterator[None]:
-    """Restrict this thread, and the threads and processes it starts, to the first processors."""
-    processors = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(processors)[:threads])
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, processors)
+def others() -> Callable[[], float]:
+    """Return a function that returns how many processors other programs have kept busy since."""
+    start, before = time.monotonic(), _used_by_others()
+    return lambda: round(max((_used_by_others() - before) / (time.monotonic() - start), 0), 2)
 
 
-def with_bytecode() -> dict[str, str]:
-    """Return the environment without the variable that prevents Python from storing bytecode."""
-    return {name: os.environ[name] for name in os.environ if name != "PYTHONDONTWRITEBYTECODE"}
+def _used_by_others() -> float:
+    """Return the processor seconds of all programs except this one and its finished children."""
+    import psutil
 
-
-class OtherPrograms:
-    """Measures how many processors other programs keep busy, from its creation on.
-
-    `all_programs` returns the processor seconds of all programs so far.
-    """
-
-    def __init__(self, all_programs: Callable[[], float] | None = None) -> None:
-        self._all = all_programs or processor_seconds
-        self._start, self._before = time.monotonic(), self._all() - used_here()
-
-    def busy(self) -> float:
-        """Return the mean number of processors that other programs have used."""
-        worked = self._all() - used_here() - self._before
-        return round(max(worked / (time.monotonic() - self._start), 0.0), 2)
-
-
-def processor_seconds() -> float:
-    """Return the seconds that all processors have been busy since the machine started."""
-    ticks = [int(text) for text in Path("/proc/stat").read_text().split()[1:9]]
-    idle, waiting = ticks[3:5]
-    return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK")
-
-
-def used_here() -> float:
-    """Return the processor time of this process and of its finished children."""
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    times = psutil.cpu_times()
+    busy = times.user + times.system + times.nice + times.irq + times.softirq + times.steal
+    return float(busy - processor_seconds())
 
 
 def _hash_rate(threads: int) -> float:
@@ -134,21 +96,7 @@ def _hash_rate(threads: int) -> float:
         return sum(pool.map(hash_blocks, range(threads))) / (time.perf_counter() - start)
 
 
-def _system() -> str:
-    try:
-        return platform.freedesktop_os_release()["PRETTY_NAME"]
-    except OSError:
-        return platform.system()
-
-
 def _field(path: str, name: str) -> str:
     """Return the first value of a name in a file of lines `name: value`."""
-    pairs = (line.partition(":") for line in _text(path).splitlines())
+    pairs = (line.partition(":") for line in Path(path).read_text().splitlines())
     return next((value.strip() for key, _, value in pairs if key.strip() == name), "0")
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""

@@ -7,11 +7,10 @@ machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .programs import in_turn, is_installed, run
+from .measure import Benchmark, Row, in_turn, is_installed, program
 
 #: The data sets: an expression of a random generator `r` and the number of points `n`.
 DATA = {
@@ -88,27 +87,35 @@ print(json.dumps({{"seconds": wall, "processor_seconds": cpu}}))
 """
 
 
-def measure(
+def rows(
     threads: Sequence[int],
     rounds: int,
     cases: Sequence[Sequence[Any]] = CASES,
     codes: Sequence[str] = tuple(CODES),
-) -> dict[str, Any]:
+) -> Iterator[Row]:
     """Solve all data sets with all packages that are installed, in turn.
 
     `cases` are data sets, numbers of points and numbers of samples. Only mstflow uses `threads`.
-    Return `rows`: for each case, code and number of threads, the seconds of all rounds.
     """
-    runs = []
+    calls = []
     for data, num_points, samples in cases:
         for code in codes:
-            package, program = CODES[code]
+            package, text = CODES[code]
             if not is_installed(package):
                 continue
-            text = _START + program + _MEASURE.format(data=DATA[data])
-            about = {"data": data, "points": num_points, "samples": samples, "code": code}
+            text = _START + text + _MEASURE.format(data=DATA[data])
+            names = {"data": data, "points": num_points, "samples": samples, "code": code}
             for count in threads if code == "mstflow" else (1,):
-                measure_one = partial(run, text, num_points, samples, count)
-                limited = partial(measure_one, threads=count, limit=_LIMIT)
-                runs.append(({**about, "threads": count}, limited))
-    return {"rows": in_turn(runs, rounds)}
+                size = (num_points, samples, count)
+                call = program(text, *size, threads=count, limit=_LIMIT, touched=0)
+                calls.append(({**names, "threads": count}, call))
+    return in_turn(calls, rounds)
+
+
+BENCHMARK = Benchmark(
+    "trees of points, compared with quitefastmst and fast_hdbscan",
+    rows,
+    {"threads": [1, 2], "rounds": 3},
+    {"cases": [["2-D normal", 300, 1], ["line", 300, 2]], "codes": ["mstflow"], "rounds": 1},
+    usual=False,  # takes minutes
+)

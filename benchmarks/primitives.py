@@ -6,7 +6,8 @@ compiled and run on the same threads. The arguments are those of a round on a ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,9 @@ import numpy as np
 
 from mstflow.primitives.vocabulary import ArrayModule
 
-from .programs import seconds_in_turn
+from .graphs import Graph
+from .measure import Benchmark, Row, in_turn, timed
+from .tables import Table, among, ratio
 
 #: The positional arguments and the options of a call.
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -132,11 +135,10 @@ def overridden() -> list[str]:
     return sorted(name for name in names if not name.startswith("_"))
 
 
-def measure(size: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:
-    """Measure every compiled primitive on a graph of `size` vertices.
+def rows(size: int, threads: Sequence[int], rounds: int) -> Iterator[Row]:
+    """Yield the times of every compiled primitive and its definition.
 
-    Return `rows`: for each primitive and number of threads, the number of elements of the largest
-    array and the seconds of all rounds.
+    The graph has `size` vertices; `elements` is the length of the largest array.
     """
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
@@ -144,20 +146,26 @@ def measure(size: int, threads: Sequence[int], rounds: int) -> dict[str, Any]:
     calls = arguments(size)
     missing = set(overridden()) - {case.partition(",")[0] for case in calls}
     assert not missing, f"no arguments for {', '.join(sorted(missing))}"
-    rows = []
     with keeping_blocks():
         for case, (arrays, options) in calls.items():
             for count in threads:
                 ops, name = NumbaArrays(count), case.partition(",")[0]
-                versions = {"definition": definition(ops, name), "override": getattr(ops, name)}
-                timed = {
-                    version: partial(function, *arrays, **options)
-                    for version, function in versions.items()
-                }
-                seconds = seconds_in_turn(timed, rounds, count)
-                row = {"primitive": case, "threads": count, "elements": _elements(arrays)}
-                rows.append({**row, "seconds": seconds})
-    return {"rows": rows}
+                codes = {"definition": definition(ops, name), "compiled": getattr(ops, name)}
+                facts = {"primitive": case, "threads": count, "elements": _elements(arrays)}
+                cases = [
+                    ({**facts, "code": code}, timed(partial(function, *arrays, **options), count))
+                    for code, function in codes.items()
+                ]
+                yield from in_turn(cases, rounds, warm_ups=1)
+
+
+def solver(graph: Graph, **options: Any) -> Callable[[], Any]:
+    """Return a function that solves a graph in memory."""
+    from mstflow import minimum_spanning_forest
+
+    return partial(
+        minimum_spanning_forest, graph[:3], num_vertices=graph.n, progress=False, **options
+    )
 
 
 def definition(ops: ArrayModule, name: str) -> Callable[..., Any]:
@@ -179,3 +187,25 @@ def _length(value: Any) -> int:
     if isinstance(value, tuple | list):
         return (max if isinstance(value, tuple) else sum)(map(_length, value))
     return len(value) if np.ndim(value) else 0
+
+
+def nanoseconds(row: Row, _: Row) -> float:
+    """Return the median nanoseconds for each element."""
+    return float(statistics.median(row["seconds"]) / row["elements"] * 1e9)
+
+
+BENCHMARK = Benchmark(
+    "compiled primitives, compared with their definitions",
+    rows,
+    {"size": 2_700_000, "threads": [1, 2], "rounds": 7},
+    {"size": 3000, "rounds": 1},
+    {
+        "primitives": Table(
+            ("primitive",),
+            ("threads", "code"),
+            {"ns": nanoseconds, "ratio": ratio()},
+            against=("threads",),
+            prepared=lambda rows: among(rows, "primitive", nanoseconds, 5),
+        )
+    },
+)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from .programs import run
+from .measure import Benchmark, Row, in_turn, program
+from .tables import Table, milliseconds
 
-BACKENDS = ("numpy", "numba")
+CALLS = ("import", "first solve", "second solve")
 PROGRAM = """
 import json, sys, time
 clock = [time.perf_counter()]
@@ -22,21 +22,29 @@ seconds = {"import": clock[1] - clock[0]}
 for name in ("first", "second"):
     start = time.perf_counter()
     mstflow.minimum_spanning_forest(graph, backend=backend)
-    seconds[name] = time.perf_counter() - start
+    seconds[f"{name} solve"] = time.perf_counter() - start
 print(json.dumps(seconds))
 """
 
 
-def measure(edges: Sequence[int], rounds: int) -> dict[str, Any]:
-    """Measure random graphs with two edges for each vertex.
+def rows(edges: Sequence[int], rounds: int) -> Iterator[Row]:
+    """Yield times for random graphs with two edges for each vertex.
 
-    The time to compile kernels is not included. Return `rows`: for each number of edges, backend
-    and round, the seconds of the import, of the first solve and of the second.
+    The time to compile kernels is not included: the first round is not recorded.
     """
-    rows = []
-    for turn in range(-1, rounds):  # round -1 compiles missing kernels
-        for count in edges:
-            for backend in BACKENDS:
-                row = {"edges": count, "backend": backend, "round": turn}
-                rows += [{**row, "seconds": run(PROGRAM, backend, count)}] * (turn >= 0)
-    return {"rows": rows}
+    names = [{"edges": count, "backend": of} for count in edges for of in ("numpy", "numba")]
+    cases = [(each, program(PROGRAM, each["backend"], each["edges"], touched=0)) for each in names]
+    return in_turn(cases, rounds, warm_ups=1)
+
+
+BENCHMARK = Benchmark(
+    "import and first solves in fresh processes",
+    rows,
+    {"edges": [10**3, 10**4, 10**5, 5 * 10**5, 10**6], "rounds": 5},
+    {"edges": [10**3], "rounds": 1},
+    {
+        "start": Table(
+            ("edges",), ("backend",), {f"{call}, ms": milliseconds(call) for call in CALLS}
+        )
+    },
+)

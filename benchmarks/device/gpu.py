@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-import time
+from functools import partial
 from typing import Any
 
 from mstflow.errors import OptionError
 from mstflow.primitives import resolve_backend
 
 from ..graphs import ROOT, Graph
+from ..measure import timed
 
 _COPIED_BYTES = 2**30
 
@@ -23,9 +24,10 @@ class Gpu:
 
         self._cupy, self._pool = cupy, cupy.get_default_memory_pool()
 
-    def columns(self, graph: Graph) -> tuple[Any, ...]:
+    def on_device(self, graph: Graph) -> Graph:
         """Copy the columns of a graph to the device."""
-        return tuple(map(self._cupy.asarray, graph[:3]))
+        u, v, w = map(self._cupy.asarray, graph[:3])
+        return Graph(u, v, w, graph.n)
 
     def to_host(self, array: Any) -> Any:
         """Return an array of the host or the device as a NumPy array."""
@@ -50,14 +52,8 @@ class Gpu:
 
         source = cupyx.empty_pinned(_COPIED_BYTES, "u1")
         target = self._cupy.empty(_COPIED_BYTES, "u1")
-        times = []
-        for _ in range(5):
-            self.finish()
-            start = time.perf_counter()
-            target.set(source)
-            self.finish()
-            times.append(time.perf_counter() - start)
-        return _COPIED_BYTES / min(times)
+        copy = timed(partial(target.set, source), finish=self.finish)
+        return _COPIED_BYTES / float(min(copy()["seconds"] for _ in range(5)))
 
 
 def interpreter() -> Any:

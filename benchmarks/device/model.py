@@ -8,54 +8,62 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import graphs as graph_list
-from ..graphs import Graph
+from ..measure import Benchmark, Facts, Row, in_turn, timed
+from ..primitives import solver
+from ..tables import Table, milliseconds
 from .gpu import build_interpreter, interpreter
 
 WARM_UPS = 20
 COUNTS = ("launches", "sorts", "sets", "copies_within", "copies_out", "bytes_out", "waits")
 
 
-def measure(graphs: Sequence[str], replays: int) -> dict[str, Any]:
+def rows(graphs: Sequence[str], replays: int) -> Iterator[Row]:
     """Interpret one solve of each graph, and replay it.
 
-    Return for each graph its sizes, the calls of a solve, and the seconds of each replay.
+    Yield for each graph the calls of a solve, and the seconds of each replay.
     """
-    interpreted_gpu = interpreter()
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ |= build_interpreter(folder)
-        interpreted_gpu.install()
-    measured = {}
-    for name in graphs:
-        path = graph_list.ensure(name)
-        facts = _measure_one(interpreted_gpu, graph_list.load(path), replays)
-        measured[graph_list.title(name)] = {**graph_list.describe(path), **facts}
-    return {"graphs": measured}
-
-
-def _measure_one(gpu: Any, graph: Graph, replays: int) -> dict[str, Any]:
     import cupy
 
-    import mstflow
-
-    columns = tuple(cupy.asarray(column) for column in graph[:3])
-    solve = partial(mstflow.minimum_spanning_forest, columns, num_vertices=graph.n)
-    gpu.start(0, checks="bounds")
-    gpu.counts()
-    with gpu.recording():
-        solve()
-    counts, seconds = gpu.counts(), []
-    for _ in range(WARM_UPS + replays):
-        with gpu.replaying():
-            start = time.perf_counter()
+    gpu = interpreter()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= build_interpreter(folder)
+        gpu.install()
+    for name in graphs:
+        graph = graph_list.load_named(name)
+        solve = solver(graph._replace(**{c: cupy.asarray(getattr(graph, c)) for c in "uvw"}))
+        gpu.start(0, checks="bounds")
+        gpu.counts()
+        with gpu.recording():
             solve()
-            seconds.append(time.perf_counter() - start)
-    return {
-        "calls": {name: getattr(counts, name) for name in COUNTS},
-        "seconds": seconds[WARM_UPS:],
-    }
+        counts = gpu.counts()
+
+        def replay(gpu: Any = gpu, solve: Any = solve) -> Facts:
+            with gpu.replaying():
+                return timed(solve)()
+
+        calls = {call: getattr(counts, call) for call in COUNTS}
+        names = {"graph": graph_list.title(name), "edges": len(graph.u), **calls}
+        yield from in_turn([(names, replay)], replays, warm_ups=WARM_UPS)
+
+
+BENCHMARK = Benchmark(
+    "calls of a GPU and the host's time of solves, with interpreted kernels",
+    rows,
+    {"graphs": ["N", "rmat:scale=16"], "replays": 300},
+    {"graphs": ["tiny"], "replays": 1},
+    {
+        "interpreted-gpu": Table(
+            ("graph", "edges", *COUNTS),
+            (),
+            {
+                "host's time, least, ms": lambda row, _: min(row["seconds"]) * 1e3,
+                "median, ms": milliseconds(),
+            },
+        )
+    },
+    usual=False,  # needs mstflow[gpu-test]
+)

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
-from typing import Any
 
 import numpy as np
 
 from .. import graphs as graph_list
+from .. import work
+from ..measure import Row, timed
+from ..primitives import solver
 
 #: The number of kernels that a process compiles.
 _KERNELS_OF_PROCESS = 12
-IMPORT = """
-import time
-start = time.perf_counter()
-import mstflow
-print(time.perf_counter() - start)
-"""
 
 
-def facts() -> Iterator[dict[str, Any]]:
-    """Yield the time of the import, the device, and the first solves of a small graph on it.
+def facts() -> Iterator[Row]:
+    """Yield the device, and the first solves of a small graph on it.
 
     The first solve of a machine compiles kernels.
     """
-    done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True)
-    yield {"import_seconds": json.loads(done.stdout), "processors": os.cpu_count()}
-
     import mstflow
     from mstflow.primitives.cuda import device
 
@@ -45,18 +34,15 @@ def facts() -> Iterator[dict[str, Any]]:
     u, v = random.integers(0, 1000, (2, 5000), dtype=np.int32)
     graph = u, v, random.random(5000, dtype=np.float32)
     expected = mstflow.minimum_spanning_forest(graph, backend="numpy").edge_ids
+    found = []
+    solve = timed(lambda: found.append(mstflow.minimum_spanning_forest(graph, backend="cupy")))
     for name in ("first", "second"):
-        start = time.perf_counter()
-        edge_ids = mstflow.minimum_spanning_forest(graph, backend="cupy").edge_ids
-        seconds = time.perf_counter() - start
-        yield {
-            "solve": name,
-            "seconds": seconds,
-            "is_equal": bool(np.array_equal(edge_ids, expected)),
-        }
+        yield {"solve": name, **solve()}
+    is_equal = all(np.array_equal(forest.edge_ids, expected) for forest in found)
+    yield {"solve": "both", "is_equal": is_equal}
 
 
-def prepare(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def prepare(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[Row]:
     """Generate graphs and compile kernels in several processes; yield the seconds of each task."""
     from mstflow.pointsets.primitives.cuda import searches
     from mstflow.primitives.cuda import device
@@ -82,9 +68,7 @@ def prepare(graphs: Sequence[str], files: Sequence[str] = ()) -> Iterator[dict[s
 
 
 def _timed(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    return float(timed(call)()["seconds"])
 
 
 def _compile_cuda(file: str, kernels: Sequence[str], architecture: str) -> None:
@@ -98,9 +82,6 @@ def _compile_cuda(file: str, kernels: Sequence[str], architecture: str) -> None:
 
 def _compile_numba() -> None:
     """Compile the CPU's kernels that later steps call."""
-    from .. import work
-    from ..runner import codes
-
-    folder = graph_list.ensure("random:n=30000,m=300000")
+    graph = graph_list.load_named("random:n=30000,m=300000")
     for algorithm in ("filter-kruskal", *work.ROUNDS):
-        codes.prepare(f"mstflow:algorithm={algorithm},backend=numba", folder, 2).solve()
+        solver(graph, algorithm=algorithm, backend="numba", threads=2)()

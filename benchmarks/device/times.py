@@ -1,8 +1,15 @@
-"""Times of whole solves on a GPU, with compiled kernels and with NumPy."""
+"""Times on a GPU: solves, joins, and kernels by Nsight Compute.
+
+`python -m benchmarks.device.times FOLDER` is the program that the profiler measures.
+"""
 
 from __future__ import annotations
 
+import csv
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +23,8 @@ import mstflow
 from mstflow.runtime.sizes import tuned
 
 from .. import graphs as graph_list
-from ..machine import pinned
+from ..measure import Row, timed
+from ..primitives import solver
 from .gpu import Gpu
 
 #: The most calls that are measured.
@@ -44,33 +52,25 @@ VARIANTS: dict[str, tuple[dict[str, int], tuple[tuple[str, str], ...]]] = {
     "only cached loads": (_ONE_PART, _FIRST_FIND),
     "none": (_ONE_PART, (*_VOLATILE, *_FIRST_FIND)),
 }
+#: Columns of the profiler's table, in base units, and their names in records.
+METRICS = {
+    "gpu__time_duration.sum": "nanoseconds",
+    "dram__bytes_read.sum": "bytes_read",
+    "dram__bytes_write.sum": "bytes_written",
+}
 
 
-def solves(
-    graphs: Sequence[str], threads: Sequence[int], seconds: float = 2
-) -> Iterator[dict[str, Any]]:
+def solves(graphs: Sequence[str], threads: Sequence[int], seconds: float = 2) -> Iterator[Row]:
     """Yield the times of each code on each graph; each code takes about `seconds` at most."""
     gpu = Gpu()
     for name in graphs:
         graph = graph_list.load_named(name)
-        facts = {"graph": name, "vertices": graph.n, "edges": len(graph.u)}
-        before = gpu.free()
-        columns = gpu.columns(graph)
-        on_device = repeated(solver(columns, graph.n), seconds, gpu.finish)
-        peak = gpu.pool_bytes() - before
-        yield {**facts, "code": "GPU, arrays on it", "seconds": on_device, "peak": peak}
-        del columns
-        gpu.free()
-        from_host = repeated(solver(graph[:3], graph.n, backend="cupy"), seconds, gpu.finish)
-        yield {**facts, "code": "GPU, arrays on the host", "seconds": from_host}
-        gpu.free()
-        for count in (threads[-1], threads[0]):
-            with pinned(count):
-                solve = solver(graph[:3], graph.n, backend="numba", threads=count)
-                yield {**facts, "code": f"numba, T = {count}", "seconds": repeated(solve, seconds)}
-        if len(graph.u) <= NUMPY_EDGES:
-            solve = solver(graph[:3], graph.n, backend="numpy")
-            yield {**facts, "code": "numpy", "seconds": repeated(solve, seconds)}
+        facts = {"graph": name, "edges": len(graph.u)}
+        for code, solve, count in _codes(gpu, graph, threads):
+            before = gpu.free()
+            measured = repeated(solve, seconds, gpu.finish, count)
+            peak = [gpu.pool_bytes() - before] if code == "GPU, arrays on it" else None
+            yield {**facts, "code": code, "seconds": measured, **({"peak": peak} if peak else {})}
 
 
 def limits(
@@ -79,30 +79,35 @@ def limits(
     graphs: Sequence[str] = ("E", "rmat:scale=20", "rmat:scale=22"),
     small: Sequence[int] = SMALL,
     seconds: float = 0.5,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield times by number of edges, and by the parameter `small` of `filter-kruskal`."""
     gpu = Gpu()
     for size in sizes:
         graph = graph_list.load_named(f"random:n={size // 4},m={size}")
-        columns = gpu.columns(graph)
-        row: dict[str, Any] = {"edges": size}
-        row["on_device"] = repeated(solver(columns, graph.n), seconds, gpu.finish)
-        row["from_host"] = repeated(solver(graph[:3], graph.n, backend="cupy"), seconds, gpu.finish)
-        for count in (threads[0], threads[-1]):
-            solve = solver(graph[:3], graph.n, backend="numba", threads=count)
-            row[f"numba, T = {count}"] = repeated(solve, seconds)
-        yield row
+        for code, solve, count in _codes(gpu, graph, threads):
+            timed_rounds = repeated(solve, seconds, gpu.finish, count)
+            yield {"edges": size, "code": code, "seconds": timed_rounds}
     for name in graphs:
-        graph = graph_list.load_named(name)
-        columns = gpu.columns(graph)
+        graph = gpu.on_device(graph_list.load_named(name))
         for limit in small:
-            solve = solver(columns, graph.n, values={"small": limit})
+            algorithm = mstflow.algorithm("filter-kruskal").given(small=limit)
+            solve = solver(graph, algorithm=algorithm)
             yield {"graph": name, "small": limit, "seconds": repeated(solve, seconds, gpu.finish)}
+
+
+def _codes(gpu: Gpu, graph: Any, threads: Sequence[int]) -> Iterator[tuple[str, Any, int | None]]:
+    """Yield the codes of a comparison: a name, a function, and its number of processors."""
+    yield "GPU, arrays on it", solver(gpu.on_device(graph)), None
+    yield "GPU, arrays on the host", solver(graph, backend="cupy"), None
+    for count in dict.fromkeys((threads[-1], threads[0])):
+        yield f"numba, T = {count}", solver(graph, backend="numba", threads=count), count
+    if len(graph.u) <= NUMPY_EDGES:
+        yield "numpy", solver(graph, backend="numpy"), None
 
 
 def joins(
     graphs: Sequence[str], variants: Sequence[str] = tuple(VARIANTS), seconds: float = 0.5
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield times of `join_in_order` on the lightest edges, for variants of the kernels.
 
     The names of variants say what they change or lack: parts, cached loads, or the compare-and-swap
@@ -114,22 +119,19 @@ def joins(
         order = np.argsort(graph.w, kind="stable")
         if len(order) > SMALL[1]:  # as `filter-kruskal` selects them
             order = order[: int(1.75 * graph.n)]
-        u, v, _ = gpu.columns(graph._replace(u=graph.u[order], v=graph.v[order]))
+        u, v, _, n = gpu.on_device(graph._replace(u=graph.u[order], v=graph.v[order]))
         expected = None
         for variant in variants:
             changed, replaced = VARIANTS[variant]
             with tempfile.TemporaryDirectory() as folder, tuned(**changed):
                 arrays = _arrays_of_variant(Path(folder), replaced)
-                joining = gpu.to_host(arrays.join_in_order(u, v, graph.n)[0])
+                joining = gpu.to_host(arrays.join_in_order(u, v, n)[0])
                 expected = joining if expected is None else expected
-                join = partial(arrays.join_in_order, u, v, graph.n)
-                yield {
-                    "graph": name,
-                    "pairs": len(order),
-                    "variant": variant,
-                    "is_equal": bool(np.array_equal(joining, expected)),
-                    "seconds": repeated(join, seconds, gpu.finish),
-                }
+                is_equal = bool(np.array_equal(joining, expected))
+                join = partial(arrays.join_in_order, u, v, n)
+                names = {"graph": name, "pairs": len(order), "variant": variant}
+                measured = repeated(join, seconds, gpu.finish)
+                yield {**names, "is_equal": is_equal, "seconds": measured}
 
 
 def _arrays_of_variant(folder: Path, replaced: Sequence[tuple[str, str]]) -> Any:
@@ -149,30 +151,67 @@ def _arrays_of_variant(folder: Path, replaced: Sequence[tuple[str, str]]) -> Any
     return CudaArrays(CupyDevice(Compiler(sources)))
 
 
-def solver(columns: Any, num_vertices: int | None, **options: Any) -> Callable[[], mstflow.Forest]:
-    """Return a function that solves a graph; `values` are parameters of `filter-kruskal`."""
-    if values := options.pop("values", None):
-        options["algorithm"] = mstflow.algorithm("filter-kruskal").given(**values)
-    return partial(
-        mstflow.minimum_spanning_forest,
-        columns,
-        num_vertices=num_vertices,
-        progress=False,
-        **options,
-    )
-
-
 def repeated(
-    function: Callable[[], object], seconds: float, finish: Callable[[], object] = lambda: None
+    function: Callable[[], object],
+    seconds: float,
+    finish: Callable[[], object] = lambda: None,
+    threads: int | None = None,
 ) -> list[float]:
     """Call a function once, then return the times of at least one further call, for `seconds`."""
-    times: list[float] = []
-    function()
-    finish()
+    measure, times = timed(function, threads, finish), list[float]()
+    measure()
     end = time.perf_counter() + seconds
     while not times or (len(times) < ROUNDS and time.perf_counter() < end):
-        start = time.perf_counter()
-        function()
-        finish()
-        times.append(time.perf_counter() - start)
+        times.append(measure()["seconds"])
     return times
+
+
+def kernels(graphs: Sequence[str]) -> Iterator[Row]:
+    """Yield launches, time and traffic of each kernel of a second solve of arrays on the device."""
+    for name in graphs:
+        totals: dict[str, dict[str, float]] = {}
+        for launch in _profiled(graph_list.ensure(name)):
+            total = totals.setdefault(launch.pop("kernel"), {"launches": 0})
+            for figure, value in {**launch, "launches": 1}.items():
+                total[figure] = total.get(figure, 0) + value
+        for kernel, total in totals.items():
+            yield {"graph": name, "kernel": kernel, **total}
+
+
+def _profiled(folder: Path) -> list[dict[str, Any]]:
+    """Return the kernel and the figures of each launch."""
+    with tempfile.TemporaryDirectory() as scratch:
+        table = Path(scratch) / "launches.csv"
+        options = ["--profile-from-start", "off", "--clock-control", "none"]
+        options += ["--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
+        options += ["--metrics", ",".join(METRICS), "--log-file", str(table)]
+        program = [sys.executable, "-m", "benchmarks.device.times", str(folder)]
+        done = subprocess.run(["ncu", *options, *program], capture_output=True, text=True)
+        lines = table.read_text().splitlines() if table.exists() else []
+    rows = [line for line in lines if line.startswith('"')]
+    if done.returncode or not rows:
+        message = " ".join([*done.stderr.split()[-60:], *lines[-5:]])
+        raise RuntimeError(message)
+    _, *launches = csv.DictReader(rows)  # the first row has units
+    return [
+        {"kernel": re.split("[<(]", row["Kernel Name"].removeprefix("void "))[0]}
+        | {name: float(row[column].replace(",", "")) for column, name in METRICS.items()}
+        for row in launches
+    ]
+
+
+def solve_profiled(folder: str) -> None:
+    """Solve a graph twice on the device; only the second solve is profiled."""
+    import cupyx.profiler
+
+    gpu = Gpu()
+    solve = solver(gpu.on_device(graph_list.load(Path(folder))))
+    solve()
+    gpu.finish()
+    with cupyx.profiler.profile():
+        solve()
+        gpu.finish()
+
+
+if __name__ == "__main__":
+    solve_profiled(*sys.argv[1:])

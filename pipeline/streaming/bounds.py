@@ -1,7 +1,7 @@
 """The memory model: the number of edges that a task can hold within a memory bound.
 
-`python -m benchmarks record bounds` compares the model with the peak of real runs. `docs/scale.md`
-lists all terms.
+`tests/pipeline/streaming/test_bounds.py` compares the model with the peak of real runs.
+`docs/scale.md` lists all terms.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from benchmarks.bounds import command_in_least_memory
+from least_memory import command_in_least_memory
 from mstflow.__main__ import main
 from mstflow.doors.files import open_files
 from mstflow.graphs.source import EdgeSource

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks import bounds
 from graph_files import save_columns
+from least_memory import in_least_memory
+from mstflow.__main__ import main
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory
 from mstflow.pipeline.streaming.facts import GraphFacts
@@ -23,19 +24,33 @@ CASES = [
 COMPILING = 90_000_000
 
 
-@pytest.mark.parametrize("family", ["random", "equal weights"])
-def test_the_least_memory_is_just_enough(family):
-    rows = bounds.measure([N], [4], [family], [{"backend": "numba", **case} for case in CASES])
-    for row in rows["rows"]:
+@pytest.fixture
+def graph(tmp_path):
+    """Return a function that generates a graph and returns its folder."""
+
+    def generate(weights="float32"):
+        words = ["random", "--vertices", str(N), "--edges", str(4 * N), "--weights", weights]
+        main(["generate", *words, "-o", str(tmp_path / "graph"), "--quiet"])
+        return str(tmp_path / "graph")
+
+    return generate
+
+
+@pytest.mark.parametrize("weights", ["float32", "int:1:1"])
+def test_the_least_memory_is_just_enough(graph, weights):
+    folder = graph(weights)
+    for case in CASES:
+        row = {**case, **in_least_memory(folder, {"backend": "numba", **case})}
         assert row["peak"] <= row["planned"] == row["least"], row
         # How many vertices rounds leave is unknown.
         most = (1.5 if row["strategy"] == "iterate" else 1.25) * row["peak"] + COMPILING
         assert row["least"] <= most, row
 
 
-def test_the_least_memory_is_enough_to_compile_kernels(tmp_path, monkeypatch):
+def test_the_least_memory_is_enough_to_compile_kernels(graph, tmp_path, monkeypatch):
+    folder = graph()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # of the processes that are measured
-    (row,) = bounds.measure([N], [4], ["random"], [{"backend": "numba", **CASES[0]}])["rows"]
+    row = in_least_memory(folder, {"backend": "numba", **CASES[0]})
     assert list(tmp_path.rglob("*.nbc"))
     assert row["peak"] <= row["least"] <= 1.25 * row["peak"], row
 
@@ -48,5 +63,5 @@ def test_small_graphs_on_many_threads_need_little_memory(tmp_path):
     ends = np.arange(69, dtype=np.int32) % 2
     save_columns(tmp_path, ends, ends, ends.astype(np.float32))
     case = {"strategy": "two-scan", "partitions": 16, "threads": 8, "scheduler": "threads"}
-    facts = bounds.in_least_memory(str(tmp_path), case)
+    facts = in_least_memory(str(tmp_path), case)
     assert facts["peak"] <= facts["least"]

@@ -6,33 +6,17 @@ command from the start of its process.
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from mstflow.__main__ import main
+from benchmarks.measure import program
 from mstflow.pipeline.options import parse_bytes
 
-from .programs import MEMORY, run
-
-#: The arguments of `mstflow generate` for n vertices and m edges. A grid has about n vertices.
-FAMILIES = {
-    "random": "random --vertices {n} --edges {m}",
-    "grid": "grid --rows {root} --columns {root} --shuffle-vertices",
-    "path": "chain --vertices {n}",
-    "hub": "star --vertices {n}",
-    "rmat": "rmat --scale {scale} --edges-per-vertex {ratio}",
-    "equal weights": "random --vertices {n} --edges {m} --weights int:1:1",
-}
-
-_PROGRAM = (
-    MEMORY
-    + """
+_PROGRAM = """
 import json, sys
+from benchmarks.memory import memory
 import mstflow
 folder, options = sys.argv[1], json.loads(sys.argv[2])
 before = memory("VmRSS")
@@ -44,7 +28,6 @@ else:
     peak, planned = memory("VmHWM") - before, forest.report.plan.memory
     print(json.dumps({"peak": peak, "planned": planned}))
 """
-)
 
 #: Runs a command and prints its exit status, its standard error and its peak. The system counts the
 #: memory of this program as part of the peak, so it must be smaller than a command.
@@ -61,30 +44,6 @@ print(json.dumps({**facts, "peak": 1024 * usage.ru_maxrss}))
 _STATED = re.compile(r"it must be at least (\S+ [GM]B)")
 
 
-def measure(
-    vertices: Sequence[int],
-    ratios: Sequence[int],
-    families: Sequence[str],
-    cases: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Solve graphs of all families with the smallest bound.
-
-    `ratios` are numbers of edges per vertex, and `cases` are options of `minimum_spanning_forest`.
-    Return `rows`: for each graph and case, `least` (the bound), `planned` and `peak` in bytes.
-    """
-    rows = []
-    for n, ratio, family in itertools.product(vertices, ratios, families):
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = str(Path(scratch, "graph"))
-            sizes = {"n": n, "m": ratio * n, "root": int(n**0.5), "ratio": ratio}
-            words = FAMILIES[family].format(**sizes, scale=n.bit_length() - 1).split()
-            main(["generate", *words, "-o", folder, "--quiet"])
-            for case in cases:
-                facts = in_least_memory(folder, case)
-                rows.append({"family": family, "vertices": n, "ratio": ratio, **case, **facts})
-    return {"rows": rows}
-
-
 def in_least_memory(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
     """Return the smallest bound for a graph, and the planned and peak memory of a run with it."""
     least = _run(folder, {**options, "memory": 1})["least"]
@@ -97,13 +56,19 @@ def command_in_least_memory(arguments: Sequence[str]) -> dict[str, Any]:
     Return the bound as `least`, the `peak` of the command, its `status` and its `error`. If the
     bound is refused, the peak is that of the refused command.
     """
-    refused = run(_COMMAND, json.dumps([*arguments, "--memory", "1MB"])) or {}
+    refused = _facts(_COMMAND, json.dumps([*arguments, "--memory", "1MB"]))
     stated = _STATED.search(refused["error"])
     if stated is None:
         raise RuntimeError(refused["error"])
-    facts = run(_COMMAND, json.dumps([*arguments, "--memory", stated[1]])) or {}
+    facts = _facts(_COMMAND, json.dumps([*arguments, "--memory", stated[1]]))
     return {"least": parse_bytes(stated[1]), **facts}
 
 
 def _run(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
-    return run(_PROGRAM, folder, json.dumps(options)) or {}
+    return _facts(_PROGRAM, folder, json.dumps(options))
+
+
+def _facts(text: str, *arguments: str) -> dict[str, Any]:
+    facts = program(text, *arguments, touched=0)()
+    assert "error" not in facts or "status" in facts, facts["error"]
+    return facts

@@ -1,1 +1,0 @@
-"""Measurements that papers describe, except for comparisons of codes on graphs."""

@@ -1,1 +1,0 @@
-"""Comparison of codes on graphs, in fresh processes and in turn."""
