@@ -14,8 +14,10 @@ from ..pipeline.pipeline import Pipeline
 from ..primitives import resolve_backend, why_not
 from ..runtime.kernel_cache import is_cached
 from ..runtime.sizes import sizes
-from .catalogue.boruvka_blocks import boruvka_blocks, choose_for_points
+from .catalogue.boruvka_blocks import boruvka_blocks
+from .catalogue.boruvka_points import boruvka_points
 from .distances import METRICS, SQUARES
+from .probe import probe
 
 #: Nanoseconds in which NumPy compares a pair of points by blocks, and for each of its coordinates:
 #: squared distances come from matrix products.
@@ -25,22 +27,32 @@ _PAIR, _SQUARE, _OTHER = 20, 0.5, 2.0
 _TREE = 10
 #: A kernel that every run by blocks compiles, and one of every run on a tree.
 BLOCKS_KERNEL, TREE_KERNEL = "keep_for_rows", "search_outside"
-#: The array modules with kernels that search a tree.
-_WITH_KERNELS = ("numba", "cupy")
 
 
-def choose(segment: Any, chosen: Pipeline | None, backend: str) -> tuple[Pipeline, str]:
-    """Return the pipeline and the array module for a `PointSegment`.
+def choose(segment: Any, chosen: Pipeline | None, backend: str) -> tuple[Pipeline, str, str]:
+    """Return the pipeline and the array module for a `PointSegment`, and the reason.
 
     `chosen` is the caller's pipeline, if there is one, and `backend` may be "auto".
     """
-    with_kernels, without = chosen or choose_for_points(segment), chosen or boruvka_blocks
     name = resolve_backend(backend, 0)
     if backend == "auto":
-        seconds = numpy_seconds(segment, without.name)
-        is_slow = not why_not("numba") and kernels_pay(with_kernels.name, seconds)
-        name = "numba" if is_slow else "numpy"
-    return (with_kernels if name in _WITH_KERNELS else without), name
+        name = "numpy" if why_not("numba") else "numba"
+    without = chosen or boruvka_blocks
+    if name == "numpy":
+        return without, name, ""
+    best, reason = (chosen, "") if chosen else _fastest(segment, may_project=name == "numba")
+    if backend != "auto" or kernels_pay(best, numpy_seconds(segment, without.name)):
+        return best, name, reason
+    if not chosen and _kind(boruvka_blocks) in _state()[0]:
+        return boruvka_blocks, name, "these kernels are loaded"
+    return without, "numpy", "loading or compiling kernels takes longer"
+
+
+def _fastest(segment: Any, *, may_project: bool) -> tuple[Pipeline, str]:
+    """Return the fastest pipeline with kernels, and the reason."""
+    is_tree, search_axes, reason = probe(segment.rows, segment.metric, may_project=may_project)
+    tree = boruvka_points.given(search_axes=search_axes) if search_axes else boruvka_points
+    return (tree if is_tree else boruvka_blocks), reason
 
 
 def numpy_seconds(segment: Any, algorithm: str) -> float:
@@ -51,28 +63,33 @@ def numpy_seconds(segment: Any, algorithm: str) -> float:
     return float(seconds if algorithm == boruvka_blocks.name else _TREE * seconds)
 
 
-def kernels_pay(algorithm: str, seconds: float) -> bool:
-    """Return whether to run an algorithm by kernels, if NumPy takes this number of seconds.
+def kernels_pay(pipeline: Pipeline, seconds: float) -> bool:
+    """Return whether to run a pipeline by kernels, if NumPy takes this number of seconds.
 
     A process loads them once its runs on NumPy would have taken as long as loading takes, and
     compiles them once they would have taken a second.
     """
     loaded, spent = _state()
-    if algorithm not in loaded:
+    if _kind(pipeline) not in loaded:
         spent.append(seconds)
         total = sum(spent)
-        must_load = total >= sizes().points_loaded_from and _are_cached(algorithm)
+        must_load = total >= sizes().points_loaded_from and _are_cached(pipeline)
         if not (must_load or total >= sizes().points_compiled_from):
             return False
-        loaded.add(algorithm)
+        loaded.add(_kind(pipeline))
     return True
 
 
 @functools.cache
-def _state() -> tuple[set[str], list[float]]:
-    """Return the algorithms whose kernels this process uses, and the seconds of other runs."""
+def _state() -> tuple[set[tuple[str, bool]], list[float]]:
+    """Return the kinds of kernels that this process uses, and the seconds of other runs."""
     return set(), []
 
 
-def _are_cached(algorithm: str) -> bool:
-    return is_cached(BLOCKS_KERNEL if algorithm == boruvka_blocks.name else TREE_KERNEL)
+def _kind(pipeline: Pipeline) -> tuple[str, bool]:
+    """Return what decides which kernels a pipeline compiles."""
+    return pipeline.name, bool(pipeline.values.get("search_axes"))
+
+
+def _are_cached(pipeline: Pipeline) -> bool:
+    return is_cached(BLOCKS_KERNEL if pipeline.name == boruvka_blocks.name else TREE_KERNEL)

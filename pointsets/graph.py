@@ -38,10 +38,12 @@ def points(
 ) -> EdgeSource:
     """Return the graph of all pairs of points, whose edges are computed as they are needed.
 
-    `minimum_spanning_forest` finds the tree of points of up to 20 dimensions by a search tree over
-    the points ("boruvka-points"), which does not compute all distances. For more dimensions, and if
-    the metric is a function, it computes all distances, a block at a time ("boruvka-blocks"). Both
-    take memory in proportion to `X`. Pass one of these names as `algorithm` to choose it.
+    `minimum_spanning_forest` finds the tree of points by a search tree over them
+    ("boruvka-points"), which does not compute all distances, or it computes all distances, a block
+    at a time ("boruvka-blocks"). By default, a sample of the points decides. If few of their
+    principal axes suffice to compare most points, the tree is searched on these axes. Without
+    kernels, and if the metric is a function, all distances are computed. The algorithms take memory
+    in proportion to `X`, and the report has the choice. Pass `algorithm` to choose one.
 
     Parameters
     ----------

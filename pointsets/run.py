@@ -37,7 +37,7 @@ def run(
     chosen: Any = None if request.is_default else request.pipeline
     if chosen is not None and "points" not in chosen.fields_read:
         return None
-    pipeline, name = choose(segment, chosen, request.backend)
+    pipeline, name, reason = choose(segment, chosen, request.backend)
     _check(pipeline.name, graph, segment, request)
     count, axes = segment.rows.shape
     ids = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)
@@ -58,7 +58,7 @@ def run(
         fields = {name: np.array(host_array(value)) for name, value in fields.items()}
     fields["forest"] = forest_ids(pipeline.name, fields["forest"], 0, count * count)
     report.plan = Plan(
-        reason="the graph is all pairs of points",
+        reason=f"the graph is all pairs of points{reason and '; ' + reason}",
         scheduler=scheduler.name,
         algorithm=pipeline.name,
         backend=name,

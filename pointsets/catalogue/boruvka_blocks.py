@@ -22,17 +22,11 @@ Scalable MST Construction from kNN Graphs on GPU" (ICCSA 2012). Fragments that w
 comparison, are not in these papers.
 """
 
-from typing import Any
-
 from ...pipeline.catalogue.shared import CONTRACT, JOIN, LABEL
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.steps import Loop, When
 from ...stages import edges, fragments
 from ..stages import blocks, tree
-from .boruvka_points import boruvka_points
-
-#: The largest dimension for which `boruvka-points` is faster.
-MAX_TREE_DIMENSION = 20
 
 boruvka_blocks = Pipeline(
     "boruvka-blocks",
@@ -61,14 +55,6 @@ boruvka_blocks = Pipeline(
     values={"spare_candidates": 8},
     summary="Boruvka on the points of mstflow.points, by blocks of all distances",
 )
-
-
-def choose_for_points(points: Any) -> Pipeline:
-    """Return the pipeline for a `PointSegment`; see `mstflow.points` for the rule."""
-    has_boxes = isinstance(points.metric, str)  # bounds of distances need a known metric
-    if has_boxes and points.rows.shape[1] <= MAX_TREE_DIMENSION:
-        return boruvka_points
-    return boruvka_blocks
 
 
 def divide_distances(alpha: float) -> Pipeline:

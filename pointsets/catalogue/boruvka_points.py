@@ -39,6 +39,6 @@ boruvka_points = Pipeline(
     ),
     tree.attach_copies,
     tree.list_core_distances,
-    values={"neighbors_per_point": 8},
+    values={"neighbors_per_point": 8, "search_axes": 0},
     summary="Boruvka on the points of mstflow.points, by a k-d tree",
 )

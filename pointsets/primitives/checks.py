@@ -23,7 +23,7 @@ def _point_distances(points: Any, u: Any, v: Any) -> str:
 
 
 @check("build_tree")
-def _build_tree(points: Any, depth: int) -> str:
+def _build_tree(points: Any, depth: int, search_axes: int = 0) -> str:
     is_right = depth == 0 or (depth > 0 and 2**depth <= len(points.ids))
     message = f"depth is {depth}, but {len(points.ids)} points allow no 2**depth leaves"
     return _points(points) or unless(is_right, message)

@@ -68,6 +68,10 @@ class Tree(NamedTuple):
         The id of the point at each place.
     depth : int
         The level of the leaves.
+    rows : float64 array of shape (n, number of axes), or None
+        The points, if `coordinates` are their projections on `num_axes` other axes.
+    error : float
+        The largest amount by which the distance of projections may exceed that of the points.
     """
 
     coordinates: Array
@@ -77,6 +81,8 @@ class Tree(NamedTuple):
     metric: str
     dtype: str
     depth: int
+    rows: Array = None
+    error: float = 0.0
 
 
 class Lightest(NamedTuple):
@@ -158,7 +164,7 @@ class Proximity(Protocol):
         left, right = ([self.gather(column, end) for column in _columns(points)] for end in (u, v))
         return distances(points.metric, points.dtype, left, right)
 
-    def build_tree(self: Any, points: Points, depth: int, /) -> Tree:
+    def build_tree(self: Any, points: Points, depth: int, search_axes: int = 0, /) -> Tree:
         """Order points by a balanced k-d tree.
 
         Each node is split along the axis on which its points extend farthest, the first one of
@@ -174,6 +180,10 @@ class Proximity(Protocol):
         points : Points
         depth : int
             Leaves must not be empty: ``2**depth <= n``, except for no points at all.
+        search_axes : int
+            If it is not 0 and distances follow from squares, an array module may build the tree of
+            the projections of the points on this number of principal axes. This definition ignores
+            it.
         """
         size, index, columns = len(points.ids), self.index_dtype(len(points.ids)), _columns(points)
         node = self.full(size, 0, dtype=index)

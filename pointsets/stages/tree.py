@@ -32,9 +32,10 @@ def drop_copies(ops: PointModule, points: Points, core_samples: Count) -> tuple[
 
 
 @stage(writes="tree")
-def build_tree(ops: PointModule, distinct: Points) -> Tree:
-    """Order the points by a balanced k-d tree."""
-    return ops.build_tree(distinct, tree_depth(len(distinct.ids), distinct.num_axes))
+def build_tree(ops: PointModule, distinct: Points, search_axes: Count) -> Tree:
+    """Order the points by a balanced k-d tree, on this number of principal axes if it is not 0."""
+    depth = tree_depth(len(distinct.ids), search_axes or distinct.num_axes)
+    return ops.build_tree(distinct, depth, search_axes)
 
 
 @stage(writes="boxes")

@@ -21,6 +21,10 @@ from mstflow.runtime.sizes import tuned
 from oracle import kruskal_of_pairs
 
 BACKENDS = [Backend(name) for name in mstflow.backends()] + [Backend("numba", 2)]
+#: The tree on one, on two and on several principal axes.
+PROJECTED = [mstflow.algorithm("boruvka-points").given(search_axes=k) for k in (1, 2, 5)]
+ALGORITHMS = ["boruvka-points", "boruvka-blocks", *PROJECTED[:2]]
+IDS = ["boruvka-points", "boruvka-blocks", "on one axis", "on two axes"]
 METRICS = ["euclidean", "sqeuclidean", "cosine", "manhattan", "chebyshev"]
 
 
@@ -83,18 +87,13 @@ def test_equals_kruskal_and_the_search_tree(backend, examples):
         forest = solve(graph, backend)
         assert_array_equal(forest.edge_ids, kruskal(graph), err_msg=f"seed {seed}")
         if seed % 4 == 0:
-            other = solve(graph, backend, "boruvka-points")
-            assert_array_equal(forest.edge_ids, other.edge_ids)
+            for algorithm in ("boruvka-points", *PROJECTED):
+                other = solve(graph, backend, algorithm)
+                assert_array_equal(forest.edge_ids, other.edge_ids, err_msg=f"seed {seed}")
 
 
-def test_many_dimensions_and_functions_are_solved_in_blocks(backend):
+def test_functions_are_solved_in_blocks(backend):
     random = np.random.default_rng(1)
-    for dims, metric, name in ((20, "euclidean", "points"), (21, "euclidean", "blocks")):
-        graph = mstflow.points(random.normal(size=(60, dims)), metric=metric)
-        forest = mstflow.minimum_spanning_forest(graph, backend=backend.name)
-        name = "blocks" if backend.name == "numpy" else name  # it searches no tree
-        assert forest.report.plan.algorithm == f"boruvka-{name}"
-        assert_array_equal(forest.edge_ids, kruskal(graph))
 
     def lengths_and_squares(a, b):
         """A distance that works on arrays of any library."""
@@ -170,7 +169,8 @@ def test_extreme_scales(backend):
     for scale, shift in ((1e150, 0.0), (1e-150, 0.0), (1e-200, 0.0), (1.0, 1e9)):
         rows = scale * random.normal(size=(80, 24)) + shift
         graph = mstflow.points(rows)
-        assert_array_equal(solve(graph, backend).edge_ids, kruskal(graph))
+        for algorithm in ("boruvka-blocks", *PROJECTED):
+            assert_array_equal(solve(graph, backend, algorithm).edge_ids, kruskal(graph))
 
 
 @st.composite
@@ -196,11 +196,11 @@ def points_of_many_scales(draw):
     return mstflow.points(rows, metric=draw(st.sampled_from(METRICS)), min_samples=rank)
 
 
-@pytest.mark.parametrize("algorithm", ["boruvka-points", "boruvka-blocks"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=IDS)
 @pytest.mark.parametrize("backend", BACKENDS, ids=str)
 @given(graph=points_of_many_scales(), spare=st.integers(1, 8))
 def test_scales_from_the_smallest_number_to_the_largest(algorithm, backend, graph, spare):
-    pipeline = mstflow.algorithm(algorithm)
+    pipeline = mstflow.algorithm(algorithm) if isinstance(algorithm, str) else algorithm
     if "spare_candidates" in pipeline.values:
         pipeline = pipeline.given(spare_candidates=spare)
     assert_array_equal(solve(graph, backend, pipeline).edge_ids, kruskal(graph))
@@ -223,7 +223,7 @@ def test_products_that_underflow(backend, metric):
             assert_array_equal(solve(graph, backend, few).edge_ids, kruskal(graph))
 
 
-@pytest.mark.parametrize("algorithm", ["boruvka-points", "boruvka-blocks"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=IDS)
 @pytest.mark.parametrize("metric", ["cosine", "haversine", "euclidean"])
 def test_squares_that_underflow(backend, metric, algorithm):
     """Squares of differences are the smallest numbers, so a distance may be 0 if they are not."""

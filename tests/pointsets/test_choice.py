@@ -5,6 +5,7 @@ import pytest
 
 import mstflow
 from mstflow.pointsets.choice import numpy_seconds
+from mstflow.pointsets.probe import probe
 from processes import run_python
 
 #: The first run of a process, then a second one of as many points.
@@ -35,6 +36,21 @@ def test_auto_uses_kernels_once_they_pay(n, axes, options, expected):
     assert printed.splitlines() == expected
 
 
+LOADED = """
+import numpy as np, mstflow
+from mstflow.runtime.sizes import tuned
+random = np.random.default_rng(0)
+with tuned(points_compiled_from=0.0):
+    mstflow.minimum_spanning_forest(mstflow.points(random.normal(size=(200, 30))))
+plan = mstflow.minimum_spanning_forest(mstflow.points(random.normal(size=(200, 2)))).report.plan
+print(plan.algorithm, plan.backend)
+"""
+
+
+def test_auto_uses_loaded_kernels_of_blocks_before_it_loads_those_of_a_tree():
+    assert run_python("-c", LOADED).stdout.split() == ["boruvka-blocks", "numba"]
+
+
 def test_the_estimated_time_is_quadratic_and_grows_with_axes():
     def seconds(n, axes, metric="euclidean", algorithm="boruvka-blocks"):
         segment = mstflow.points(np.ones((n, axes)), metric=metric).only_segment
@@ -43,3 +59,52 @@ def test_the_estimated_time_is_quadratic_and_grows_with_axes():
     assert seconds(2000, 2) == pytest.approx(4 * seconds(1000, 2))
     assert seconds(100, 2) < seconds(100, 9) < seconds(100, 9, "manhattan")
     assert seconds(100, 2, algorithm="boruvka-points") == pytest.approx(10 * seconds(100, 2))
+
+
+def normal(n, axes):
+    return np.random.default_rng(0).normal(size=(n, axes))
+
+
+def near_few_axes(n, axes, few):
+    """Return points on a curved surface of few dimensions, with some noise."""
+    surface = np.tanh(normal(n, few) @ normal(few, 64)) @ normal(64, axes) / 8
+    return surface + 0.01 * normal(n, axes)
+
+
+def clusters(n, axes):
+    return normal(n, axes) + 10 * normal(50, axes)[np.arange(n) % 50]
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_tree", "is_projected"),
+    [
+        (normal(10_000, 2), True, False),
+        (normal(10_000, 40), False, False),
+        (normal(10_000, 128), False, False),
+        (near_few_axes(10_000, 32, 6), True, True),
+        (near_few_axes(10_000, 300, 6), True, True),
+        (clusters(10_000, 20), True, False),
+        (clusters(10_000, 128), False, False),  # the clusters themselves have all dimensions
+        (normal(500, 40), False, False),
+    ],
+)
+def test_the_probe_chooses_by_the_points(rows, is_tree, is_projected):
+    choice = probe(rows, "euclidean")
+    assert (choice.is_tree, choice.search_axes > 0) == (is_tree, is_projected)
+    assert choice == probe(rows, "euclidean")
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev"])
+def test_the_probe_projects_only_if_it_may(metric):
+    rows = near_few_axes(4000, 30, 3)
+    assert probe(rows, metric).search_axes == 0
+    assert probe(rows, "euclidean", may_project=False).search_axes == 0
+    assert probe(rows, "euclidean").search_axes > 0
+    assert not probe(rows, lambda a, b: a[:, :1] - b[:, 0]).is_tree
+
+
+def test_the_report_has_the_choice():
+    graph = mstflow.points(near_few_axes(3000, 60, 4))
+    plan = mstflow.minimum_spanning_forest(graph, backend="numba").report.plan
+    assert plan.algorithm == "boruvka-points"
+    assert "principal axes" in plan.reason

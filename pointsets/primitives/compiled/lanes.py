@@ -9,7 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ...distances import ABSOLUTE, SQUARES
+from ...distances import ABSOLUTE, LARGEST
 from ..searches import PADDING
 
 #: The number of points in a vector.
@@ -117,7 +117,7 @@ def _sum(builder, norm, axes, difference):
     total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, None))
     with cgutils.for_range(builder, axes) as loop:
         step, old = difference(loop.index), builder.load(total)
-        if norm == SQUARES:
+        if norm not in (ABSOLUTE, LARGEST):
             new = builder.fadd(old, builder.fmul(step, step))
         else:
             step = _larger(builder, step, builder.fneg(step))

@@ -14,13 +14,15 @@ from ....runtime.intrinsics import lowest_bit
 from ....runtime.kernels import ONE, helper, kernel
 from .lanes import LANES, insert
 from .space import (
+    PROJECTED,
     accumulate,
     distance_between,
+    exact_distance,
+    is_beyond,
     leaf_places,
     near_points,
     near_queries,
     reduced_limit,
-    to_distance,
 )
 
 #: The size of the stack: each level of the tree pushes at most two nodes.
@@ -106,8 +108,9 @@ def _next_leaf(
 
 @kernel
 def find_neighbors(
-    start, stop, space, coordinates, ids, boxes, label, least_core, k, rank, core, reach, neighbor
-):
+    start, stop, space, coordinates, ids, boxes, label, least_core, rows, k, rank, core, reach,
+    neighbor,
+):  # fmt: skip
     """Find the k nearest points of each point in a range of leaves."""
     blocks = (k + LANES - 1) // LANES
     width = blocks * LANES + 1
@@ -144,9 +147,13 @@ def find_neighbors(
                     hits &= ~(ONE << np.uint64(i))
                 while hits != 0:
                     j, hits = take_bit(hits)
-                    distance = to_distance(space.convert, space.is_single, reduced[j])
+                    if is_beyond(space, reduced[j], limits[i]):
+                        continue
+                    distance = exact_distance(space, rows, first_query + i, first + j, reduced[j])
                     word = np.uint64(ids[first + j]) << _HALF | np.uint64(first + j)
                     insert(distances, words, i * width, blocks, distance, word)
+                    if len(space.norm) == PROJECTED:
+                        limits[i] = reduced_limit(space, distances[i * width + k])
                 limits[i] = reduced_limit(space, distances[i * width + k])
             largest = 0.0
             for i in range(count):
@@ -181,7 +188,7 @@ def describe_nodes(depth, fragment, core, label, least_core):
 
 @kernel
 def bound_fragments(
-    start, stop, space, coordinates, ids, core, fragment, k, neighbor, reach, nearest, bound,
+    start, stop, space, coordinates, rows, ids, core, fragment, k, neighbor, reach, nearest, bound,
     lightest,
 ):  # fmt: skip
     """Bound the weight of the lightest edge out of each fragment by the lists of neighbors.
@@ -203,7 +210,7 @@ def bound_fragments(
                     j = np.int64(neighbor[place])
                     if fragment[j] == source:
                         continue
-                    distance = distance_between(space, coordinates, i, j)
+                    distance = distance_between(space, coordinates, rows, i, j)
                     if distance > best:
                         break
                     weight = max(max(distance, core[i]), core[j])
@@ -219,7 +226,7 @@ def bound_fragments(
             continue
         other, weight = fragment[before], max(core[i], core[before])
         if weight < max(lightest[source], lightest[other]):
-            distance = distance_between(space, coordinates, i, before)
+            distance = distance_between(space, coordinates, rows, i, before)
             weight = max(weight, distance)
             lightest[source] = min(lightest[source], weight)
             lightest[other] = min(lightest[other], weight)
@@ -255,8 +262,8 @@ def _take_queries(space, coordinates, fragment, active, rest, places, queries):
 
 @kernel
 def search_outside(
-    start, stop, space, coordinates, ids, boxes, core, least_core, fragment, label, nearest, bound,
-    lightest,
+    start, stop, space, coordinates, ids, boxes, rows, core, least_core, fragment, label, nearest,
+    bound, lightest,
 ):  # fmt: skip
     """Search for lighter edges out of the fragments, from the points in a range of leaves.
 
@@ -303,7 +310,9 @@ def search_outside(
                     )
                     while hits != 0:
                         i, hits = take_bit(hits)
-                        weight = to_distance(space.convert, space.is_single, reduced[i])
+                        if is_beyond(space, reduced[i], limit):
+                            continue
+                        weight = exact_distance(space, rows, places[i], target, reduced[i])
                         weight = max(weight, max(core[places[i]], core[target]))
                         if weight <= best:
                             new = _edge_id(ids, space.num_ids, places[i], target)

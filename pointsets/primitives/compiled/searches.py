@@ -13,10 +13,12 @@ from ....progress import report_progress
 from ....runtime.kernels import plain
 from ....runtime.memory import empty
 from ....runtime.sizes import sizes
+from ...distances import METRICS, SQUARES
+from ..projection import project
 from ..searches import PADDING, Lightest, Points, Proximity, Tree
 from . import search
 from . import tree as kernels
-from .space import space_of
+from .space import rows_of, space_of
 
 Array = NDArray[Any]
 
@@ -35,7 +37,10 @@ class NumbaSearches(Proximity, NumbaArrays):
         index = self.index_dtype(size)
         return self.arange(size, index), self.full(size, 0, index)
 
-    def build_tree(self, points: Points, depth: int, /) -> Tree:
+    def build_tree(self, points: Points, depth: int, search_axes: int = 0, /) -> Tree:
+        has_bounds = METRICS[points.metric].norm == SQUARES
+        if has_bounds and 0 < search_axes < points.num_axes:
+            return self._build_projected(points, depth, search_axes)
         size, axes = len(points.ids), points.num_axes
         rows = np.array(points.coordinates, order="C")
         ids = np.array(points.ids, self.index_dtype(points.num_ids))
@@ -53,6 +58,18 @@ class NumbaSearches(Proximity, NumbaArrays):
         ids = np.asarray(ids, points.ids.dtype)
         return Tree(coordinates, ids, *points[2:], depth)
 
+    def _build_projected(self, points: Points, depth: int, search_axes: int) -> Tree:
+        """Build the tree of projections; of the points themselves if they have none."""
+        rows = plain(points.coordinates).reshape(-1, points.num_axes)
+        if (found := project(rows, search_axes)) is None:
+            return self.build_tree(points, depth)
+        projections, error = found
+        position = self.arange(len(rows), self.index_dtype(points.num_ids))
+        axes = projections.shape[1]
+        sketch = points._replace(coordinates=projections.ravel(), ids=position, num_axes=axes)
+        tree = self.build_tree(sketch, depth)
+        return tree._replace(ids=points.ids[tree.ids], rows=rows[tree.ids], error=error)
+
     def bound_nodes(self, tree: Tree, /) -> Array:
         axes = tree.num_axes
         boxes = empty(4 * 2**tree.depth * axes, np.float64)
@@ -68,7 +85,7 @@ class NumbaSearches(Proximity, NumbaArrays):
         neighbor = empty(size * k, self.index_dtype(size))
         label, least_core = (np.zeros(2 << tree.depth, dtype) for dtype in (np.int64, np.float64))
         nodes = *self._arrays(tree, boxes), label, least_core
-        arguments = space, *nodes, k, rank, core, reach, neighbor
+        arguments = space, *nodes, rows_of(tree), k, rank, core, reach, neighbor
         self._in_search(search.find_neighbors, tree, *arguments)
         return core, reach, neighbor
 
@@ -92,11 +109,13 @@ class NumbaSearches(Proximity, NumbaArrays):
         label, least_core = empty(2 << depth, np.int64), empty(2 << depth, np.float64)
         limit, of_point = np.full(count, np.inf), plain(np.asarray(fragment, index))
         points, ids, boxes = self._arrays(tree, boxes)
+        rows = rows_of(tree)
         k = len(neighbor) // max(size, 1)
         search.describe_nodes(depth, of_point, core, label, least_core)
         lists = k, plain(np.asarray(neighbor, index)), reach, nearest, bound, limit
-        self._in_ranges(search.bound_fragments, size, 1, space, points, ids, core, of_point, *lists)
-        searched = core, least_core, of_point, label, nearest, bound, limit
+        known = space, points, rows, ids, core, of_point
+        self._in_ranges(search.bound_fragments, size, 1, *known, *lists)
+        searched = rows, core, least_core, of_point, label, nearest, bound, limit
         self._in_search(search.search_outside, tree, space, points, ids, boxes, *searched)
         lightest = np.full(count, np.inf)
         edge_id = self.full(count, self.largest("int64"), "int64")

@@ -23,6 +23,10 @@ _P0, _P1, _P2, _P3, _P4, _P5 = ASIN_P
 _Q0, _Q1, _Q2, _Q3, _Q4 = ASIN_Q
 
 
+#: The norm of the differences of projections: their squares, as bounds of those of the points.
+PROJECTED = 3
+
+
 class Space(NamedTuple):
     """The numbers of a tree and its metric, passed to kernels as one tuple.
 
@@ -39,13 +43,20 @@ class Space(NamedTuple):
     norm: tuple[int, ...]
     convert: int
     is_single: int
+    error: float
 
 
 def space_of(tree: Any) -> Space:
     """Return the numbers of a tree, for kernels."""
     norm, convert = METRICS[tree.metric]
+    norm = norm if tree.rows is None else PROJECTED
     numbers = len(tree.ids), tree.num_ids, tree.num_axes, tree.depth, (0,) * norm, convert
-    return Space(*numbers, int(tree.dtype == "float32"))
+    return Space(*numbers, int(tree.dtype == "float32"), tree.error)
+
+
+def rows_of(tree: Any) -> Any:
+    """Return the points of a tree of projections, for kernels; no rows for another tree."""
+    return np.empty((0, 0)) if tree.rows is None else tree.rows
 
 
 @helper
@@ -58,7 +69,7 @@ def leaf_places(space, leaf):
 @helper
 def accumulate(space, total, difference):
     """Add the difference along one more axis to a reduced distance."""
-    if len(space.norm) == SQUARES:
+    if len(space.norm) == SQUARES or len(space.norm) == PROJECTED:
         return total + difference * difference
     if len(space.norm) == ABSOLUTE:
         return total + abs(difference)
@@ -102,18 +113,41 @@ def reduced_limit(space, distance):
     elif space.convert != SAME:
         # The reduced distance of an angle is a squared chord, at most the squared angle.
         distance = distance * distance
+    if len(space.norm) == PROJECTED:
+        distance = (math.sqrt(distance) + space.error) ** 2 * (1.0 + margin)
     return distance + 4e-323
 
 
 @helper
-def distance_between(space, coordinates, i, j):
+def exact_distance(space, rows, i, j, reduced):
+    """Return the distance of the points at two places, whose reduced distance in the tree is known.
+
+    The coordinates of projections are added in the order of `distances`.
+    """
+    if len(space.norm) == PROJECTED:
+        reduced = 0.0
+        for axis in range(rows.shape[1]):
+            difference = rows[i, axis] - rows[j, axis]
+            reduced += difference * difference
+    return to_distance(space.convert, space.is_single, reduced)
+
+
+@helper
+def is_beyond(space, reduced, limit):
+    """Return whether a limit fell below the distance of projections since they were compared."""
+    return len(space.norm) == PROJECTED and reduced > limit
+
+
+@helper
+def distance_between(space, coordinates, rows, i, j):
     """Return the distance of the points at two places."""
     size, total = space.size, 0.0
-    for axis in range(space.axes):
-        total = accumulate(
-            space, total, coordinates[axis * size + i] - coordinates[axis * size + j]
-        )
-    return to_distance(space.convert, space.is_single, total)
+    if len(space.norm) != PROJECTED:
+        for axis in range(space.axes):
+            total = accumulate(
+                space, total, coordinates[axis * size + i] - coordinates[axis * size + j]
+            )
+    return exact_distance(space, rows, i, j, total)
 
 
 @helper
