@@ -8,6 +8,10 @@ node if all points of the node are in the fragment, or if the box of the node is
 A point keeps its nearest point while this is outside its fragment. A point is skipped if its lower
 bound exceeds the lightest edge that was found for its fragment. So later rounds take less time.
 
+If the value `search_axes` is not 0, kernels search the tree of the projections of the points on
+this number of principal axes. Projections bound distances from below, so the distances of points
+whose projections are near enough are computed from all axes, and the result is the same.
+
 Source: Boruvka, "O jistem problemu minimalnim" (1926), for the rounds. March, Ram and Gray, "Fast
 Euclidean Minimum Spanning Tree: Algorithm, Analysis, and Applications" (KDD 2010), for the nodes
 inside a fragment; the paper compares nodes with nodes, by two trees. Prokopenko, Sao and
