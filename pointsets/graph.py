@@ -24,6 +24,7 @@ from ..runtime.identity import digest, identify
 from ..runtime.team import in_shares
 from .coordinates import as_floats
 from .distances import METRICS, SQUARES, distance_block, distances
+from .memory import check_available
 
 _MAX_POINTS = math.isqrt(2**63 - 1)  # edge ids are less than 2^63
 #: The number of distances that a thread computes at a time for core distances.
@@ -50,7 +51,8 @@ def points(
     X : array of shape (n, d), list of points or table
         One row for each point. float32 and float64 are used as they are. float16 becomes float32,
         and other numbers become float64; integers and times that are not exact as float64 are
-        refused. float64 arrays in C order are not copied.
+        refused. float64 arrays in C order, such as memory maps, are not copied. A Dask array is
+        computed.
     metric : str or callable
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", "haversine", or a function.
         The distance of two points. "sqeuclidean" is the square of the Euclidean distance. "cosine"
@@ -76,12 +78,17 @@ def points(
     GraphError
         If `X` is empty, not two-dimensional, sparse or complex, or has a value that is missing,
         infinite, too large or not exact as float64. Names the row and the column.
+    OutOfMemoryError
+        If the tree takes more memory than is available. No point is read before.
     OptionError
         If the metric is unknown or does not suit `X`, or `min_samples` is out of range.
     """
     if not callable(metric) and metric not in METRICS:
         known = ", ".join(METRICS)
         raise OptionError(f"metric {metric!r} is not known; choose from: {known}")
+    shape: Any = getattr(X, "shape", ())
+    if len(shape) == 2 and 0 < shape[0] <= _MAX_POINTS:  # the rows of a Dask array may be unknown
+        check_available(*shape)
     values = as_floats(X)
     count = len(values)
     if not values.size:

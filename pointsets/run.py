@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MemoryBoundError, OptionError, memory_errors
+from ..errors import OptionError, memory_errors
 from ..graphs.source import EdgeSource
 from ..pipeline.dataflow import Dataflow
 from ..pipeline.execute import execute, forest_ids
@@ -20,10 +20,8 @@ from ..runtime.memory import keeping_blocks
 from ..stages import fragments
 from .choice import choose
 from .graph import PointSegment, with_core
+from .memory import check_bound
 from .primitives.searches import Points
-
-#: Bytes for each point, and for each of its coordinates, that a run may take at its peak.
-_POINT, _COORDINATE = 150, 24
 
 
 def run(
@@ -97,6 +95,4 @@ def _check(algorithm: str, graph: EdgeSource, segment: PointSegment, request: Re
     count, axes = segment.rows.shape
     if graph.num_vertices != count:
         raise OptionError(f"num_vertices is {graph.num_vertices}, but there are {count} points")
-    needed = count * (_POINT + _COORDINATE * axes)
-    if request.bound is not None and request.bound < needed:
-        raise MemoryBoundError.of(request.bound, needed, f"for {count:,} points")
+    check_bound(request.bound, count, axes)

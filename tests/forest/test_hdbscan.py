@@ -181,6 +181,16 @@ def test_selections_and_probabilities_against_scikit_learn(name):
         assert np.allclose(found.probabilities, model.probabilities_, rtol=1e-12)
 
 
+def test_a_cluster_that_appears_at_epsilon_stays():
+    """The clusters of two points appear at 92 or at 93; 1 / (1 / 93) is less than 93."""
+    positions = np.array([0, 1, 11, 12, 104, 105, 565, 566, 658, 659], float)[:, None]
+    tree = minimum_spanning_forest(all_pairs(positions)).dendrogram()
+    options = {"min_cluster_size": 2, "method": "leaf"}
+    labels = [tree.hdbscan(epsilon=epsilon, **options).labels.tolist() for epsilon in (92, 93)]
+    assert labels[0] == [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]
+    assert labels[1] == [0] * 6 + [1] * 4
+
+
 @pytest.mark.parametrize("method", ["eom", "leaf"])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_clusters_below_epsilon_are_not_split(name, method):

@@ -2,6 +2,7 @@
 
 import math
 
+import dask.array
 import numpy as np
 import pandas
 import polars
@@ -10,8 +11,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import mstflow
-from mstflow.errors import GraphError, MemoryBoundError, OptionError
+from mstflow.errors import GraphError, MemoryBoundError, OptionError, OutOfMemoryError
 from mstflow.pointsets.distances import METRICS
+from mstflow.pointsets.memory import check_available
 from oracle import kruskal_of_pairs
 
 
@@ -286,6 +288,39 @@ def test_bad_points_are_refused(values, options, error, message):
 def test_options_that_do_not_apply_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         solve(mstflow.points([[0.0], [1.0], [3.0]]), **options)
+
+
+class Unread:
+    """An array of more points than any memory holds, which cannot be read."""
+
+    shape = (3 * 10**9, 100)
+
+    def __array__(self, *_, **__):
+        raise AssertionError("the points were read")
+
+
+def test_more_points_than_memory_are_refused_before_they_are_read():
+    with pytest.raises(OutOfMemoryError, match=r"3,000,000,000 points .* up to 7650 GB, but"):
+        mstflow.points(Unread())
+    with pytest.raises(OutOfMemoryError, match=r"100,000,000 points .* 22.2 GB, but 8 GB are"):
+        check_available(10**8, 3, available=8 * 10**9)
+    check_available(10**8, 3, available=23 * 10**9)
+
+
+def test_memory_maps_and_dask_arrays(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    np.save(tmp_path / "rows.npy", rows)
+    expected = solve(mstflow.points(rows)).edge_ids
+    on_disk = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    mapped = mstflow.points(on_disk)
+    assert np.shares_memory(mapped.only_segment.rows, on_disk)
+    assert_array_equal(solve(mapped).edge_ids, expected)
+    with pytest.raises(MemoryBoundError, match="at least 66600 bytes for 300 points"):
+        solve(mapped, memory="50kB")
+    chunks = dask.array.from_array(rows, chunks=(100, 3))
+    assert_array_equal(solve(mstflow.points(chunks)).edge_ids, expected)
+    some = chunks[chunks[:, 0] > 0]  # its number of rows is unknown
+    assert solve(mstflow.points(some)).num_vertices == (rows[:, 0] > 0).sum()
 
 
 def test_the_algorithm_of_points_needs_points():
