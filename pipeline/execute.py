@@ -23,6 +23,7 @@ from ..stages.combine import concatenation
 from ..stages.fields import Collected
 from .dataflow import Dataflow
 from .partitions import chunks_of, with_chunks
+from .report.records import Note
 from .report.report import Outcome, Report
 from .schedulers.scheduler import Scheduler
 from .steps import Binding, Compound, Loop, walk
@@ -48,26 +49,18 @@ def execute(
     """
     flow.check_reads()
     scheduler.begin_run()
-    values = {**shared, **flow.values_on(backend.name), "forest": Collected()}
-    run = _Executor(flow, scheduler, backend, split_every, checkpoint, partitions, values)
-    run.counts = {name: shared[name] for name in ("num_vertices", "num_edges") if name in shared}
-    run.report.counts[0] = dict(run.counts)
-    for stage, needed in walk(flow.steps, frozenset(flow.result), run.decide):
-        for fields in (*partitions, values):
-            for name in fields.keys() - needed:
-                del fields[name]
-        if isinstance(stage, Binding):
-            run.bind(stage)
-        else:
-            run.apply(stage)
-    results = {name: run.gather(name) for name in flow.result}
-    run.report.final = run.counts
-    report_progress("done", run.total, run.total)
-    return Outcome(results, run.report)
+    values = initial_fields(flow, shared, backend)
+    run = Execution(flow, scheduler, backend, split_every, checkpoint, partitions, values)
+    return Outcome(run.results(), run.report)
+
+
+def initial_fields(flow: Dataflow, shared: dict[str, Any], backend: Backend) -> dict[str, Any]:
+    """Return the shared fields before the first step: those given, values, and no chosen edges."""
+    return {**shared, **flow.values_on(backend.name), "forest": Collected()}
 
 
 @dataclass
-class _Executor:
+class Execution:
     """The state of a run: the fields of each partition, the shared fields, and the report."""
 
     flow: Dataflow
@@ -85,6 +78,24 @@ class _Executor:
     #: Handles of results with numbers for the report; without a handle, Dask may not compute them.
     reported: list[Any] = field(default_factory=list)
     shows_progress: bool = field(default_factory=has_listener)
+
+    def results(self) -> dict[str, Any]:
+        """Run all steps; return the result fields."""
+        initial = ("num_vertices", "num_edges")
+        self.counts = {name: self.shared[name] for name in initial if name in self.shared}
+        self.report.counts[0] = dict(self.counts)
+        for stage, needed in walk(self.flow.steps, frozenset(self.flow.result), self.decide):
+            for fields in (*self.partitions, self.shared):
+                for name in fields.keys() - needed:
+                    del fields[name]
+            if isinstance(stage, Binding):
+                self.bind(stage)
+            else:
+                self.apply(stage)
+        results = {name: self.gather(name) for name in self.flow.result}
+        self.report.final = self.counts
+        report_progress("done", self.total, self.total)
+        return results
 
     @property
     def total(self) -> int:
@@ -239,13 +250,17 @@ class _Executor:
         )
         self.reported.clear()
         for note in sorted(self.scheduler.take_notes(), key=attrgetter("number")):
-            self.report.calls.append(note.call)
-            self.counts |= note.scalars
+            self.add(note)
         values = [_filled(slot, results) for slot in slots]
         if len(values) == 1:
             return values[0]
         ops = array_module("numpy" if self.scheduler.is_remote else self.backend)
         return concatenation(ops, [(value,) for value in values])[0]
+
+    def add(self, note: Note) -> None:
+        """Add the call of a stage to the report."""
+        self.report.calls.append(note.call)
+        self.counts |= note.scalars
 
     def report_progress(self, name: str) -> None:
         """Count a finished task and report progress.

@@ -78,17 +78,35 @@ class Run:
                 keeping_blocks(for_next=request.bound is None and graph.is_in_memory),
             ):
                 parts = split(source, self.plan.partitions, self.scheduler)
-                fields, report = execute(
-                    self.flow,
+                fields, report = self._execute(
                     self._partition_fields(parts),
                     self._initial_fields() | self._reader(folder),
-                    scheduler=self.scheduler,
-                    backend=self.task_backend,
-                    split_every=request.split_every,
-                    checkpoint=records,
+                    records,
                 )
             report.plan = self.plan
             return Outcome(self._results(fields), report)
+
+    def _execute(
+        self,
+        partitions: list[dict[str, Any]],
+        shared: dict[str, Any],
+        records: Callable[[str], Record] | None,
+    ) -> Outcome:
+        """Run the dataflow; partitions of several processes that exchange values are ranks."""
+        flow, scheduler, backend = self.flow, self.scheduler, self.task_backend
+        if scheduler.is_remote and STRATEGIES[self.plan.strategy].exchanges:
+            from .schedulers.ranks import execute_on_ranks
+
+            return execute_on_ranks(flow, partitions, shared, scheduler=scheduler, backend=backend)
+        return execute(
+            flow,
+            partitions,
+            shared,
+            scheduler=scheduler,
+            backend=backend,
+            split_every=self.situation.request.split_every,
+            checkpoint=records,
+        )
 
     def _partition_fields(self, parts: list[EdgeSource]) -> list[dict[str, Any]]:
         """Return the initial fields of each partition."""

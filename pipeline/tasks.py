@@ -86,7 +86,7 @@ class Task:
                 shown = self.stage.reported if self.is_shared else ()
                 scalars = {name: outputs[place] for place, name in shown}
                 self.note(Note(self.number, call, scalars))
-            return _on_host(ops, outputs) if self.is_remote else outputs
+            return on_host(ops, outputs) if self.is_remote else outputs
         except MemoryError:
             raise
         except Exception as error:
@@ -154,10 +154,10 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value  # such as a limit
 
 
-def _on_host(ops: Any, value: Any) -> Any:
+def on_host(ops: Any, value: Any) -> Any:
     """Copy an array on a GPU, or those in a tuple, to host memory."""
     if isinstance(value, tuple):
-        return rebuilt(value, map(partial(_on_host, ops), value))
+        return rebuilt(value, map(partial(on_host, ops), value))
     return ops.to_host(value) if is_on_device(value) else value
 
 

@@ -165,8 +165,8 @@ class Strategy(NamedTuple):
     gives_fields: bool = False
     #: Whether it needs a graph of `mstflow.grid`.
     needs_grid: bool = False
-    #: Whether its tasks share the memory of the caller.
-    is_local: bool = False
+    #: Whether its partitions exchange values, so that each is a rank.
+    exchanges: bool = False
 
 
 STRATEGIES = {
@@ -185,7 +185,7 @@ STRATEGIES = {
         "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
         needs_grid=True,
     ),
-    "exchange": Strategy(_EXCHANGE, algorithm="filter-boruvka", is_bounded=False, is_local=True),
+    "exchange": Strategy(_EXCHANGE, algorithm="filter-boruvka", is_bounded=False, exchanges=True),
 }
 
 #: The names of the fields of `_LOAD` and `_LOAD_FORESTS`, which run before a pipeline.

@@ -262,11 +262,6 @@ def _check_strategy(situation: Situation, strategy: str) -> None:
             "runs as one task; choose scheduler 'inline', or another strategy",
         ),
         (
-            chosen.is_local and not situation.workers.shares_memory,
-            "exchanges arrays in memory; choose scheduler 'inline', 'synchronous' or 'threads', or "
-            "another strategy",
-        ),
-        (
             request.checkpoint is not None and not chosen.streams,
             "does not support checkpoint=; choose another strategy",
         ),

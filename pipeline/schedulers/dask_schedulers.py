@@ -20,7 +20,7 @@ import dask
 
 from ...errors import MstflowError, WorkerError
 from ...primitives.cuda.device import computing_here
-from ...progress import has_listener, report_progress, set_listener
+from ...progress import Listener, has_listener, report_progress, set_listener
 from ...runtime.memory import keeping_blocks
 from ..report.records import Note, StageCall, Work
 from .scheduler import Done, Scheduler, this_worker
@@ -144,7 +144,7 @@ class Cluster(Scheduler):
         return client
 
     def _count_workers(self) -> None:
-        with self._errors():
+        with self.errors():
             if not self._client.nthreads():  # an adaptive cluster starts one when there is a task
                 self.gather([self.submit(int, key="wait_for_workers")])
             self.workers = sum(self._client.nthreads().values()) or 1
@@ -155,6 +155,10 @@ class Cluster(Scheduler):
         super().begin_run()
         self._token = _new_token()
         self.note = partial(_log, self._token)
+        #: A listener of tasks that report the progress of the run themselves.
+        self.log_progress: Listener = partial(_log_progress, self._token)
+        #: The latest of their reports.
+        self.progress = ("", 0, 0)
         _receivers[self._token] = self
         self._taken = 0
         self.__dict__.pop("_slots", None)
@@ -162,7 +166,7 @@ class Cluster(Scheduler):
     @cached_property
     def _slots(self) -> list[str]:
         """The worker of each thread. Adjacent partitions, which are merged first, share one."""
-        with self._errors():
+        with self.errors():
             threads = self._client.nthreads()
         return [worker for worker, count in threads.items() for _ in range(count)]
 
@@ -172,13 +176,16 @@ class Cluster(Scheduler):
         *handles: Any,
         key: str,
         share: Fraction | None = None,
+        actor: bool = False,
     ) -> Any:
-        """Submit a task to the client."""
+        """Submit a task to the client. As an actor, its result stays on the worker."""
         packed = _PackedTask(_stage_of(key), cloudpickle.dumps(function), _version())
         key, arguments = f"{key}-{self._token}", [handle.result for handle in handles]
         pin = {} if share is None else self._pin(share)
-        with self._errors():
-            future = self._client.submit(packed, *arguments, key=key, pure=False, **pin)
+        with self.errors():
+            future = self._client.submit(
+                packed, *arguments, key=key, pure=False, actor=actor, **pin
+            )
         handle = self._handle(future)
         self._pending[key] = weakref.ref(handle)
         return handle
@@ -203,12 +210,12 @@ class Cluster(Scheduler):
             return collection
         if isinstance(collection, Future):
             return _Handle(collection)  # the caller releases it
-        with self._errors():
+        with self.errors():
             return self._handle(self._client.compute(collection))
 
     def send(self, value: Any) -> Any:
         """Send a value to the memory of a worker. It is lost if the worker dies."""
-        with self._errors():
+        with self.errors():
             try:
                 (future,) = self._client.scatter([value], hash=False)
             except Exception as error:  # its class depends on the moment at which the worker died
@@ -228,7 +235,7 @@ class Cluster(Scheduler):
 
     def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call a function in the process of each worker that has started."""
-        with self._errors():
+        with self.errors():
             results = self._client.run(function, *arguments, on_error="return")
         for address, result in results.items():
             if isinstance(result, MstflowError):
@@ -238,7 +245,7 @@ class Cluster(Scheduler):
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
-        with self._errors(), self._client.as_current():  # `wait` uses the current client
+        with self.errors(), self._client.as_current():  # `wait` uses the current client
             if has_listener():
                 self._watch(handles, done or _ignore)
             pending = [reference() for reference in self._pending.values()]
@@ -274,7 +281,7 @@ class Cluster(Scheduler):
         return self._pending.keys().isdisjoint(key for keys in processing for key in keys)
 
     @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
+    def errors(self) -> Iterator[None]:
         """Convert errors of a cluster, above all if the client lost its scheduler."""
         from distributed import KilledWorker
         from distributed.scheduler import NoWorkerError
@@ -314,6 +321,11 @@ class Cluster(Scheduler):
         """Release all results: the traceback of a failed task may keep their handles alive."""
         for handle in self._live:
             handle.result.release()
+
+    def cancel(self, handles: Sequence[Any]) -> None:
+        """Delete actors, although other workers refer to them."""
+        with contextlib.suppress(Exception):  # the cluster may have been closed
+            self._client.cancel([handle.result for handle in handles], force=True)
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
         """Call `done` for each task that finishes, until the results of `handles` exist.
@@ -405,13 +417,23 @@ def _log(token: str, note: Note) -> None:
         worker.log_event(_TOPIC, (token, note.number, (*call, tuple(work)), note.scalars))
 
 
+def _log_progress(token: str, step: str, done: int, total: int) -> None:
+    """Send the progress of a run from a worker, as `_log` sends notes."""
+    worker = this_worker()
+    if worker is not None:
+        worker.log_event(_TOPIC, (token, None, (step, done, total), {}))
+
+
 def _receive(event: tuple[float, Any]) -> None:
     """Add a note to the run with its token, unless this is a run of another process."""
-    _, (token, number, (round_number, stage, partition, work), scalars) = event
-    if (run := _receivers.get(token)) is not None:
-        run._notes.append(
-            Note(number, StageCall(round_number, stage, partition, Work(*work)), scalars)
-        )
+    _, (token, number, content, scalars) = event
+    if (run := _receivers.get(token)) is None:
+        return
+    if number is None:
+        run.progress = tuple(content)
+        return
+    round_number, stage, partition, work = content
+    run._notes.append(Note(number, StageCall(round_number, stage, partition, Work(*work)), scalars))
 
 
 def _stage_of(key: str) -> str:

@@ -56,11 +56,6 @@ class Workers:
         """The largest bound of a task: 80 % of its share, because Dask pauses a fuller worker."""
         return None if self.worker_memory is None else self.worker_memory * 4 // 5
 
-    @property
-    def shares_memory(self) -> bool:
-        """Whether all tasks run in the caller's process."""
-        return not self.is_cluster and self.name != "processes"
-
     def tasks_sharing_memory(self, partitions: int) -> int:
         """Return the number of tasks that share the memory of a run."""
         if self.is_cluster:

@@ -1,0 +1,167 @@
+"""The strategy "exchange" with ranks in other processes: results, failures, what they leave."""
+
+import os
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+import mstflow
+from exchange_graphs import GRAPHS
+from graph_files import save_columns
+from local_clusters import local_workers, workers_with_backends
+from mstflow.errors import GraphError, WorkerError
+from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.schedulers.actors import run_actors
+from mstflow.pipeline.schedulers.dask_schedulers import Cluster
+from mstflow.progress import set_listener
+from mstflow.runtime.sizes import tuned
+from oracle import kruskal
+
+
+class InterruptedOnPurposeError(Exception):
+    pass
+
+
+def solve(graph, **options):
+    """Solve with rounds to the end, which are for large graphs otherwise."""
+    with tuned(joined_by_one_rank=0):
+        return mstflow.minimum_spanning_forest(graph, strategy="exchange", **options)
+
+
+def num_threads():
+    return sum(thread.name == "mstflow rank" for thread in threading.enumerate())
+
+
+def check_clean(client):
+    """Check that the cluster soon has no tasks and no actors, and that the ranks have ended."""
+    due = time.monotonic() + 20
+    while True:
+        left = client.run_on_scheduler(lambda dask_scheduler: list(map(str, dask_scheduler.tasks)))
+        actors = client.run(lambda dask_worker: len(dask_worker.state.actors))
+        running = client.run(num_threads)
+        if not left and not any(actors.values()) and not any(running.values()):
+            return
+        assert time.monotonic() < due, (left, actors, running)
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_cluster_equals_oracle(cluster, name):
+    for ranks in (1, 2, 3, 4, 8) if name == "equal weights" else (2, 3):
+        forest = solve(GRAPHS[name], partitions=ranks, scheduler=cluster, maximum=ranks == 3)
+        assert forest.edge_ids.tolist() == kruskal(GRAPHS[name], ranks == 3).tolist()
+    check_clean(cluster)
+
+
+def test_processes():
+    for graph in (GRAPHS["skewed"], replace(EdgeSource.of(GRAPHS["random"]), first_id=2**33)):
+        first = getattr(graph, "first_id", 0)
+        forest = solve(graph, scheduler="processes", threads=2, partitions=3)
+        expected = kruskal(GRAPHS["random" if first else "skewed"])
+        assert (forest.edge_ids - first).tolist() == expected.tolist()
+
+
+def test_workers_with_different_backends():
+    with workers_with_backends(*mstflow.backends()) as client:
+        for name in ("skewed", "grid"):
+            forest = solve(GRAPHS[name], scheduler=client, partitions=4)
+            assert forest.edge_ids.tolist() == kruskal(GRAPHS[name]).tolist()
+
+
+def test_files_and_chunks(cluster, tmp_path):
+    from dask import delayed
+
+    graph = GRAPHS["dense grid"]
+    columns = graph.u, graph.v, graph.weight
+    save_columns(tmp_path / "graph", *columns)
+    half = len(graph.u) // 2
+    chunks = [
+        delayed(tuple)([c[:half] for c in columns]),
+        delayed(tuple)([c[half:] for c in columns]),
+    ]
+    for given in (tmp_path / "graph", chunks):
+        forest = solve(given, num_vertices=graph.num_vertices, scheduler=cluster, partitions=2)
+        assert forest.edge_ids.tolist() == kruskal(graph).tolist()
+
+
+def test_report_equals_that_of_threads(cluster):
+    here = solve(GRAPHS["skewed"], partitions=4, scheduler="threads").report
+    there = solve(GRAPHS["skewed"], partitions=4, scheduler=cluster).report
+    assert there.final == here.final
+
+    def calls(report):
+        return [(call.round, call.stage, call.part) for call in report.calls if call.part]
+
+    assert calls(there) == [each for each in calls(here) if "_of_" not in each[1]]
+
+
+def ping_pong(steps, exchange):
+    for step in range(steps):
+        assert exchange([step, step]) == [step, step]
+    return steps
+
+
+def end(exchange):
+    exchange([0, 0])
+    os._exit(3)
+
+
+def fail(exchange):
+    exchange([0, 0])
+    raise GraphError("edge 7 is wrong")
+
+
+def together(client, *functions):
+    return run_actors(
+        Cluster(lambda: client, "a cluster"), "pair", functions, [()] * len(functions)
+    )
+
+
+def forever(exchange):
+    ping_pong(10**9, exchange)
+
+
+def test_a_lost_worker_is_named():
+    with local_workers(2) as client:
+        with pytest.raises(WorkerError, match="a worker died: rank 1 of 2 is lost"):
+            together(client, forever, end)
+        client.wait_for_workers(2, timeout=60)
+        check_clean(client)
+        forest = solve(GRAPHS["star"], scheduler=client)
+        assert forest.edge_ids.tolist() == kruskal(GRAPHS["star"]).tolist()
+
+
+def test_the_error_of_a_rank_stops_all(cluster):
+    for functions in ((forever, fail), (fail, forever)):
+        with pytest.raises(GraphError, match="edge 7 is wrong"):
+            together(cluster, *functions)
+        check_clean(cluster)
+
+
+def interrupt(step, _done, _total):
+    if step == "a step of a rank":
+        raise InterruptedOnPurposeError
+
+
+def test_an_interrupted_call_leaves_nothing(cluster):
+    scheduler = Cluster(lambda: cluster, "a cluster")
+    log = scheduler.log_progress
+
+    def report(exchange):
+        log("a step of a rank", 1, 2)
+        forever(exchange)
+
+    with set_listener(interrupt), pytest.raises(InterruptedOnPurposeError):
+        run_actors(scheduler, "pair", [report, forever], [(), ()])
+    check_clean(cluster)
+
+
+def test_ranks_wait_for_free_workers(cluster):
+    busy = [cluster.submit(time.sleep, 1, pure=False) for _ in range(2)]
+    steps = []
+    forest = solve(GRAPHS["star"], scheduler=cluster, progress=lambda step, *_: steps.append(step))
+    assert forest.edge_ids.tolist() == kruskal(GRAPHS["star"]).tolist()
+    assert steps[0] == "wait until workers have started all ranks"
+    assert all(future.done() for future in busy)
