@@ -30,10 +30,10 @@ def arguments(size: int, bits: int = 32) -> dict[str, Call]:
 
     The graph has `size` vertices. Numbers have this number of bits: 32 or 64.
     """
+    from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.primitives.consecutive import Consecutive
-    from mstflow.primitives.numpy_arrays import NumpyArrays
 
-    random = np.random.default_rng(0)
+    random, ops = np.random.default_rng(0), NumbaArrays()
     count = EDGES_PER_VERTEX * size
     u, v = random.integers(0, size, (2, count), dtype=np.int32)
     v[u == v] ^= 1
@@ -45,17 +45,17 @@ def arguments(size: int, bits: int = 32) -> dict[str, Call]:
     offsets = np.append(0, np.sort(random.integers(0, count, size - 1, dtype=np.int32)))
     offsets = np.append(offsets, count).astype(np.int32)
     place = random.permutation(size).astype(np.int32)
-    _, best, target = NumpyArrays().scatter_min_pairs(u, v, key, ids, size)
-    parent, _ = NumpyArrays().cut_mirrors(target, best)
+    _, best, target = ops.scatter_min_pairs(u, v, key, ids, size)
+    parent, _ = ops.cut_mirrors(target, best)
     order = np.argsort(key[:size])
     node = np.arange(size, dtype=np.int32)
     nearby = node + random.integers(1, 1000, size, dtype=np.int32)
-    top, level, _ = NumpyArrays().join_levels(u, v, [size // 2, size], size)
+    top, level, _ = ops.join_levels(u, v, [size // 2, size], size)
     edges = node[1:], np.maximum(2 * node[1:] - nearby[1:], 0)
-    table = NumpyArrays().max_table(place)
+    table = ops.max_table(place)
     first, last = np.sort(random.integers(0, size, (2, count), dtype=np.int32), axis=0)
-    kept = NumpyArrays().segmented_reduce(mask, offsets, "sum", 0)
-    starts = NumpyArrays().offsets(kept, dtype="int32")[:-1]
+    kept = ops.segmented_reduce(mask, offsets, "sum", 0)
+    starts = ops.offsets(kept, dtype="int32")[:-1]
     calls: dict[str, tuple[Any, ...]] = {
         "gather": (label, u),
         "count": (mask,),
@@ -75,20 +75,21 @@ def arguments(size: int, bits: int = 32) -> dict[str, Call]:
         "any_signed": (np.abs(weight),),
         "order_key": (weight,),
         "any_equal": (u, v),
+        "not_equal": (u, v),
         "pointer_jump": (parent,),
         "multiprefix": (u, ids, node),
-        "deal": (ids & 63, 64, u, v, key),
+        "deal": (ids & 63, 64, u, v, key, ids),
         "segmented_compact": (mask, offsets, starts, ids),
         "compact_pairs": (u, v, key, 2**30, "int32", ids),
         "relabel_pairs": (label, u, v, key, ids),
         "scatter_min_pairs": (u, v, key, ids, size),
         "cut_mirrors": (target, best),
-        "number_roots": (NumpyArrays().pointer_jump(parent),),
+        "number_roots": (ops.pointer_jump(parent),),
         "sorted_union": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
         "join_by_key": (u[:size], v[:size], key[:size], size),
         "contract_tile": (np.minimum(u, size // 2), np.minimum(v, size // 2), key, size // 2),
-        "join_with_helpers": (u[order], v[order], size),
+        "join_with_helpers": (u, v, size),
         "path_sums": (np.minimum(nearby, size - 1), node & 1),
         "merge_in_order": (*(end[np.argsort(key[: size - 1])] for end in edges), size),
         "join_levels": (u, v, [size // 4, size // 2, count], size),

@@ -13,6 +13,7 @@ from . import (
     files,
     fused,
     grids,
+    lengths,
     papers,
     points,
     primitives,
@@ -30,6 +31,7 @@ from .tables import Table
 SUITE: dict[str, Benchmark] = {
     **codes.BENCHMARKS,
     "primitives": primitives.BENCHMARK,
+    "lengths": lengths.BENCHMARK,
     "fused": fused.BENCHMARK,
     "work": work.BENCHMARK,
     "start": start.BENCHMARK,

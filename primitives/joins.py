@@ -77,9 +77,9 @@ class Joins(Protocol):
         """Join pairs as `join_in_order` does, while helper threads reject pairs inside a set.
 
         `helper_ranges` divides the pairs among the threads. The main thread joins pairs in order.
-        Each helper scans its range repeatedly until the main thread reaches the range, and rejects
-        pairs inside a set, which can never join two sets. This definition scans each range once,
-        just before it joins the pairs of the range.
+        Each helper scans its range, and again whenever the main thread has halved its distance to
+        the range. It rejects pairs inside a set, which can never join two sets. This definition
+        scans each range once, just before it joins the pairs of the range.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Joins(Protocol):
         """
         root = self.arange(size, dtype=self.index_dtype(size))
         dtype, joining, rejected = self.index_dtype(len(u)), [], 0
-        for start, stop in helper_ranges(len(u), self.threads):
+        for start, stop in helper_ranges(len(u), size, self.threads):
             position = self.arange(stop - start, dtype=dtype) + start
             a, b, position = self.relabel_pairs(root, u[start:stop], v[start:stop], position)
             if start:  # no helper scans the main thread's range
@@ -193,15 +193,16 @@ def join_first_pairs(
     return first, ops.pointer_jump(hook), joining
 
 
-def helper_ranges(length: int, threads: int) -> list[tuple[int, int]]:
+def helper_ranges(length: int, size: int, threads: int) -> list[tuple[int, int]]:
     """Divide a range of pairs into a range for the main thread, then one for each helper.
 
     The main thread is faster, so its range is larger. When it reaches the range of the first
-    helper, each helper has scanned its range about once.
+    helper, each helper has scanned its range about once. The first `size` pairs, as many as there
+    are nodes, are also in its range: too few of them are inside a set.
     """
     if threads == 1:
         return [(0, length)]
     helpers = threads - 1
-    main = int(length * _HELPER_COST / (_HELPER_COST + helpers))
+    main = min(length, max(size, int(length * _HELPER_COST / (_HELPER_COST + helpers))))
     starts = [main + (length - main) * helper // helpers for helper in range(helpers + 1)]
     return [(0, main), *itertools.pairwise(starts)]

@@ -49,6 +49,7 @@ bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of
 |-------------------------|------------------------------------------------------|----------------|
 | consecutive             | consecutive integers, read-only                      | n or 0         |
 | any_equal               | whether elements at the same position are equal      | n, n           |
+| not_equal               | at which positions elements differ                   | n, 0           |
 | compact_pairs           | pairs of different nodes and keys up to a limit      | n, 8n          |
 | relabel_pairs           | pairs of different labels, in place of nodes         | n, 8n          |
 | deal                    | columns sorted by an index of few values, stably     | n, n           |
@@ -331,6 +332,10 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
     def any_equal(self, left: Array, right: Array, /) -> bool:
         """Return whether two arrays of integers have an equal element at any position."""
         return self.count(left == right) > 0
+
+    def not_equal(self, left: Array, right: Array, /) -> Array:
+        """Return a flag for each position: whether two arrays of integers differ there."""
+        return left != right
 
     def compact_pairs(
         self, u: Array, v: Array, key: Array, limit: int, dtype: DType, /, *columns: Array

@@ -52,8 +52,8 @@ class Sizes:
     filled_together: int = 2**19
     #: Keys from which threads sort. With fewer keys, they would mostly move records between caches.
     sorted_together: int = 2**18
-    #: Places from which more than two threads may lower them by atomic operations. Fewer places fit
-    #: in a cache, where these operations take several times as long as others.
+    #: Places from which threads write to them in any order, and more than two threads lower them by
+    #: atomic operations. Fewer places fit in a cache, and threads would mostly wait for its lines.
     lowered_together: int = 2**19
     #: Pairs from which a GPU joins in parts, and the host reads a length after each round.
     joined_in_parts: int = 2**20

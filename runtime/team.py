@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 from .host import processors
 from .sizes import sizes
 
+#: The time for an element of arrays that a kernel only reads or writes in order, compared with an
+#: element that it looks up.
+STREAMED = 1 / 4
+
 
 class Each(NamedTuple):
     """An argument that differs between calls: call i gets ``values[i]``."""
@@ -35,16 +39,16 @@ class Team:
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def shares(self, length: int, per_place: int = 1) -> list[tuple[int, int]]:
+    def shares(self, length: int, per_place: float = 1) -> list[tuple[int, int]]:
         """Divide the range up to `length` into consecutive shares, at most one per thread.
 
-        If each place of the range stands for several elements, `per_place` is their number.
+        A place of the range takes as long as `per_place` elements.
         """
-        most = min(self.size, length, length * per_place // sizes().smallest_share)
+        most = min(self.size, length, int(length * per_place / sizes().smallest_share))
         return divide(length, max(1, most))
 
     def share(
-        self, function: Callable[..., Any], length: int, *arguments: Any, per_place: int = 1
+        self, function: Callable[..., Any], length: int, *arguments: Any, per_place: float = 1
     ) -> list[Any]:
         """Call ``function(start, stop, *arguments)`` on each share of the range up to `length`.
 
@@ -197,10 +201,10 @@ def threads_sharing() -> int:
     return _sharing.get()
 
 
-def in_shares(function: Callable[[int, int], Any], length: int, per_place: int = 1) -> list[Any]:
+def in_shares(function: Callable[[int, int], Any], length: int, per_place: float = 1) -> list[Any]:
     """Call ``function(start, stop)`` on each share of a range, on the threads of `sharing`.
 
-    If each place of the range stands for several elements, `per_place` is their number.
+    A place of the range takes as long as `per_place` elements.
     """
     return team(threads_sharing()).share(function, length, per_place=per_place)
 

@@ -34,7 +34,7 @@ def drop_loops(ops: ArrayModule, edges: Edges) -> Edges:
     """
     if not ops.any_equal(edges.u, edges.v):
         return edges
-    return Edges(*ops.compact(edges.u != edges.v, *edges))
+    return Edges(*ops.compact(ops.not_equal(edges.u, edges.v), *edges))
 
 
 @stage(writes="num_edges", combine="sum")

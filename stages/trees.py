@@ -77,7 +77,7 @@ def unite_trees(
     Source: AlgoWiki, "Boruvka's algorithm", sections 1.5 (the counter) and 2.3 (the union).
     """
     vertex = ops.arange(len(parent), dtype=parent.dtype)
-    (active,) = ops.compact(best_end != vertex, vertex)
+    (active,) = ops.compact(ops.not_equal(best_end, vertex), vertex)
     united, is_joining = ops.unite(parent, active, ops.gather(best_end, active), by_rank=by_rank)
     (chosen,) = ops.compact(is_joining, ops.gather(best_id, active))
     root = ops.pointer_jump(united)

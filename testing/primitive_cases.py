@@ -521,6 +521,12 @@ def any_equal(rng, dtype, n):
     return (u, v), {}, any(u[i] == v[i] for i in range(len(u)))
 
 
+@case(INDEX)
+def not_equal(rng, dtype, n):
+    u, v = some_pairs(rng, rng.choice([2, n + 2]), n)
+    return (u, v), {}, np.array([u[i] != v[i] for i in range(len(u))], bool)
+
+
 @case(UNSIGNED)
 def compact_pairs(rng, dtype, n):
     key = some_values(rng, dtype, n)

@@ -11,7 +11,18 @@ import pytest
 
 import mstflow
 from benchmarks import __main__ as commands
-from benchmarks import codes, files, graphs, machine, measure, primitives, records, suite, tables
+from benchmarks import (
+    codes,
+    files,
+    graphs,
+    lengths,
+    machine,
+    measure,
+    primitives,
+    records,
+    suite,
+    tables,
+)
 from benchmarks.device import run
 from mstflow.errors import OptionError
 from processes import run_python
@@ -177,6 +188,11 @@ def test_primitives():
     rows = list(primitives.rows(size=3000, threads=[1], rounds=2))
     assert {row["primitive"].partition(",")[0] for row in rows} == set(primitives.overridden())
     assert {len(row["seconds"]) for row in rows} == {2}
+
+
+def test_lengths():
+    names = {row["primitive"].partition(",")[0] for row in lengths.rows([60, 300], [1, 2], 1)}
+    assert names == set(primitives.overridden()) - lengths.SEQUENTIAL
 
 
 def test_files(tmp_path):

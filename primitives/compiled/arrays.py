@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from ...runtime.kernels import NONE, plain, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
-from ...runtime.team import Each, Team, team
+from ...runtime.team import STREAMED, Each, Team, team
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_ranges
 from ..paths import BLOCK
@@ -27,6 +28,8 @@ Array = NDArray[Any]
 _NO_ORDER = np.empty(0, np.uint32)
 #: The threads that join runs in order: one joins, and two sort faster than it joins.
 _JOINERS = 3
+#: Seconds between two looks of a waiting helper at the progress of the main thread.
+_PAUSE = 1e-3
 
 
 class NumbaArrays(BaseArrays):
@@ -40,7 +43,8 @@ class NumbaArrays(BaseArrays):
     def any_equal(self, left: Array, right: Array, /) -> bool:
         if left.dtype != right.dtype:
             return super().any_equal(left, right)
-        return any(self._team.share(elements.any_equal, len(left), raw(left), raw(right)))
+        arrays = raw(left), raw(right)
+        return any(self._team.share(elements.any_equal, len(left), *arrays, per_place=STREAMED))
 
     def any_signed(self, weights: Array, /) -> bool:  # type: ignore[override]  # it uses threads
         if weights.dtype.kind in "bu" or not len(weights):
@@ -140,7 +144,7 @@ class NumbaArrays(BaseArrays):
         Exclusive places are above those of all earlier shares, and below those of all later shares.
         Many graphs have most neighbors of a vertex near it.
         """
-        ranges = np.array([self._ranges(array) for array in arrays])
+        ranges = np.array([self._ranges(array, per_place=1) for array in arrays])
         lows, highs = ranges[:, :, 0].min(axis=0), ranges[:, :, 1].max(axis=0)
         first = np.append(0, np.maximum.accumulate(highs)[:-1] + 1)
         end = np.append(np.minimum.accumulate(lows[::-1])[-2::-1], 2**63 - 1)
@@ -157,16 +161,17 @@ class NumbaArrays(BaseArrays):
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         size, number, share = len(root), empty(len(root), root.dtype), self._team.share
-        if len(self._team.shares(size)) == 1:
+        share_number, counts = self._counts(size, STREAMED)
+        if len(counts) == 1:
             total = trees.number_in_order(raw(root), raw(number))
             if total >= 0:
                 return number, total
-        share_number, counts = self._counts(size)
-        share(trees.count_roots, size, share_number, counts, raw(root))
-        share(trees.number_roots, size, share_number, counts, raw(root), raw(number))
+        columns = share_number, counts, raw(root)
+        share(trees.count_roots, size, *columns, per_place=STREAMED)
+        share(trees.number_roots, size, *columns, raw(number), per_place=STREAMED)
         return self.gather(number, root), int(counts.sum())
 
-    def _counts(self, length: int, per_place: int = 1) -> tuple[Each, Array]:
+    def _counts(self, length: int, per_place: float = 1) -> tuple[Each, Array]:
         """Return two arguments of kernels that count elements, and of those that list them.
 
         They are the number of a share of the range up to `length`, and the counts of all shares.
@@ -204,9 +209,9 @@ class NumbaArrays(BaseArrays):
         lows, highs = zip(*self._ranges(words), strict=True)
         return min(low % 2**64 for low in lows), max(high % 2**64 for high in highs)
 
-    def _ranges(self, words: Array) -> list[tuple[int, int]]:
+    def _ranges(self, words: Array, per_place: float = STREAMED) -> list[tuple[int, int]]:
         """Return the smallest and the largest word of each share, as int64."""
-        return self._team.share(sorting.find_range, len(words), words)
+        return self._team.share(sorting.find_range, len(words), words, per_place=per_place)
 
     def argsort(self, values: Array, /) -> Array:
         key = raw(values if values.dtype.kind in "bu" else self.order_key(values))
@@ -321,21 +326,27 @@ class NumbaArrays(BaseArrays):
     def join_with_helpers(self, u: Array, v: Array, size: int, /) -> tuple[Array, int]:
         parent = raw(self.arange(size, self.index_dtype(size)))
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
-        undecided, reached = empty(len(u), np.uint8), np.zeros(1, np.uint64)
+        undecided, reached = self.full(len(u), 1, np.uint8), np.zeros(1, np.uint64)
         shared = raw(u), raw(v), parent, undecided, reached
-        (_, stop), *ranges = helper_ranges(len(u), len(self._team.shares(len(u))))
-        undecided[stop:] = 1
+        _, *ranges = helper_ranges(len(u), size, len(self._team.shares(len(u))))
 
         def join() -> tuple[int, int]:
             try:
-                joined = trees.join_in_order(raw(u)[:stop], raw(v)[:stop], parent, raw(joining))
-                rest = raw(joining[joined:])
-                more, examined = shared_trees.join_undecided(stop, len(u), *shared, rest)
-                return joined + more, stop + examined
+                joined, examined = shared_trees.join_undecided(*shared, raw(joining))
+                return joined, examined
             finally:  # the helpers run until this is set
                 reached[0] = len(u)
 
-        helpers = ((shared_trees.reject_cycles, *limits, *shared) for limits in ranges)
+        def reject(start: int, stop: int) -> None:
+            goal = start // 2
+            while (now := int(reached[0])) < start:
+                if now < goal:
+                    time.sleep(_PAUSE)
+                else:
+                    shared_trees.reject_cycles(start, stop, *shared)
+                    goal = (now + start) // 2
+
+        helpers = ((reject, *limits) for limits in ranges)
         (joined, examined), *_ = self._team.call(operator.call, [(join,), *helpers])
         return joining[:joined], len(u) - examined
 
@@ -415,7 +426,8 @@ class NumbaArrays(BaseArrays):
         counts = self._team.share(kernel, length, *arguments, *map(raw, outs))
         if len(counts) > 1:
             starts = [start for start, _ in self._team.shares(length)]
-            self._team.run(_close_gaps, len(outs), Each(outs), starts, counts)
+            movers = self._team if sum(counts) >= sizes().filled_together else team(1)
+            movers.run(_close_gaps, len(outs), Each(outs), starts, counts)
         return tuple(out[: sum(counts)] for out in outs)
 
     def _has_rare_label(self, label: Array, ends: Array) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from ...runtime.kernels import plain, raw
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
-from ...runtime.team import Each, divide, team
+from ...runtime.team import STREAMED, Each, divide, team
 from ..consecutive import Consecutive
 from ..numpy_arrays import UFUNCS, NumpyArrays
 from ..vocabulary import Reduction
@@ -44,7 +44,7 @@ class BaseArrays(NumpyArrays):
         if size < sizes().filled_together:
             return np.arange(size, dtype=dtype)
         numbers = empty(size, dtype)  # NumPy would take new memory from the system
-        self._team.share(elements.count_up, size, raw(numbers))
+        self._team.share(elements.count_up, size, raw(numbers), per_place=STREAMED)
         return numbers
 
     def consecutive(self, first: int, size: int, /, dtype: DTypeLike) -> Any:
@@ -70,7 +70,7 @@ class BaseArrays(NumpyArrays):
         if size < sizes().filled_together:
             return np.full(size, value, dtype)
         out = empty(size, dtype)
-        self._team.share(lambda start, stop: out[start:stop].fill(value), size)
+        self._team.share(_fill, size, value, out, per_place=STREAMED)
         return out
 
     def concat(self, arrays: list[Array], /) -> Array:
@@ -80,7 +80,7 @@ class BaseArrays(NumpyArrays):
         out, end = empty(size, np.result_type(*arrays)), 0
         for array in arrays:
             target = out[end : end + len(array)]
-            self._team.share(_copy, len(array), np.asarray(array), target)
+            self._team.share(_copy, len(array), np.asarray(array), target, per_place=STREAMED)
             end += len(array)
         return out
 
@@ -93,7 +93,7 @@ class BaseArrays(NumpyArrays):
             parts = _part(yes, start, stop), _part(no, start, stop)
             out[start:stop] = np.where(mask[start:stop], *parts)
 
-        self._team.share(choose, len(mask))
+        self._team.share(choose, len(mask), per_place=STREAMED)
         return out
 
     def minimum(self, left: Array, right: Any, /) -> Array:
@@ -102,8 +102,12 @@ class BaseArrays(NumpyArrays):
     def maximum(self, left: Array, right: Any, /) -> Array:
         return self._elementwise(np.maximum, left, right)
 
+    def not_equal(self, left: Array, right: Array, /) -> Array:
+        return self._elementwise(np.not_equal, left, right)
+
     def count(self, mask: Array, /) -> int:
-        return sum(self._team.share(elements.count_flags, len(mask), raw(mask)))
+        counts = self._team.share(elements.count_flags, len(mask), raw(mask), per_place=STREAMED)
+        return sum(counts)
 
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
         flags = raw(mask)
@@ -130,7 +134,7 @@ class BaseArrays(NumpyArrays):
 
     def _scan(self, values: Array, out: Array, exclusive: bool) -> None:
         values = raw(values) if values.dtype.kind in "bu" else plain(values)
-        shares = _one_or_several(len(self._team.shares(len(values))))
+        shares = _one_or_several(len(self._team.shares(len(values), STREAMED)))
         ranges = ranges_of(len(values), shares)
         totals = self._team.run(elements.total, shares, *ranges, values) if shares > 1 else []
         before = [np.uint64(total % 2**64) for total in itertools.accumulate(totals, initial=0)]
@@ -188,7 +192,8 @@ class BaseArrays(NumpyArrays):
     ) -> Array:
         out = self.full(size, fill, dtype=dtype)
         values = raw(np.atleast_1d(np.asarray(values, dtype)))
-        self._team.share(scatter.scatter, len(index), raw(index), values, raw(out))
+        writers = self._team if size >= sizes().lowered_together else team(1)
+        writers.share(scatter.scatter, len(index), raw(index), values, raw(out))
         return out
 
     def scatter_reduce(
@@ -198,8 +203,8 @@ class BaseArrays(NumpyArrays):
             return super().scatter_reduce(index, values, size, op, initial)
         shares = self._num_rows(len(index), size)
         neutral = 0 if op == "sum" else initial
-        rows = [self.full(size, initial, values.dtype)]
-        rows += [self.full(size, neutral, values.dtype) for _ in range(shares - 1)]
+        others = self.full((shares - 1) * size, neutral, values.dtype).reshape(shares - 1, size)
+        rows: list[Array] = [self.full(size, initial, values.dtype), *others]
         columns = raw(index), plain(values), Each(rows)
         ranges = ranges_of(len(index), shares)
         self._team.run(scatter.SCATTER_REDUCE[op], shares, *ranges, *columns)
@@ -239,9 +244,10 @@ class BaseArrays(NumpyArrays):
     def _num_rows(self, length: int, size: int) -> int:
         """Return the number of threads that reduce values to separate rows of `size` places.
 
-        All rows have at most two places for each value.
+        All rows have at most one place for each value: filling and combining more would take longer
+        than the threads save.
         """
-        return max(1, min(len(self._team.shares(length)), 2 * length // max(1, size)))
+        return max(1, min(len(self._team.shares(length)), length // max(1, size)))
 
     def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
         """Apply a function to shares of two arrays, or of an array and a number."""
@@ -253,7 +259,7 @@ class BaseArrays(NumpyArrays):
         def apply(start: int, stop: int) -> None:
             function(left[start:stop], _part(right, start, stop), out=out[start:stop])
 
-        self._team.share(apply, len(left))
+        self._team.share(apply, len(left), per_place=STREAMED)
         return out
 
 
@@ -268,6 +274,10 @@ def _one_or_several(shares: int) -> int:
 def _part(values: Any, start: int, stop: int) -> Any:
     """Return a slice of an array; a number as it is."""
     return values[start:stop] if np.ndim(values) else values
+
+
+def _fill(start: int, stop: int, value: Any, out: Array) -> None:
+    out[start:stop].fill(value)
 
 
 def _copy(start: int, stop: int, values: Array, out: Array) -> None:

@@ -76,14 +76,14 @@ def list_parents(start, stop, words, parent):
 
 
 @kernel
-def join_undecided(start, stop, u, v, parent, undecided, reached, joining):
+def join_undecided(u, v, parent, undecided, reached, joining):
     """Join the undecided pairs in order; return the numbers of joining and of undecided pairs."""
     hits = np.empty(BLOCK, np.uint64)
     joined = examined = 0
-    for first in range(start, stop, BLOCK):
+    for first in range(0, len(u), BLOCK):
         store(reached, np.uint64(0), np.uint64(first))
         count = np.uint64(0)
-        for i in range(np.uint64(first), np.uint64(min(first + BLOCK, stop))):
+        for i in range(np.uint64(first), np.uint64(min(first + BLOCK, len(u)))):
             hits[count] = i
             count += np.uint64(undecided[i])
         for hit in range(count):
@@ -116,18 +116,13 @@ def is_inside(a, b, parent):
 
 @kernel
 def reject_cycles(start, stop, u, v, parent, undecided, reached):
-    """Mark the pairs inside a set as decided, repeatedly until the main thread reaches the range.
-
-    The last pass ends when the main thread overtakes it.
-    """
-    zero = np.uint64(0)
-    while load(reached, zero) < start:
-        for first in range(start, stop, BLOCK):
-            if load(reached, zero) > np.uint64(first):
-                return
-            last = min(first + BLOCK, stop) - 1
-            for i in range(first, last + 1):
-                fetch(parent, u[min(i + 2 * AHEAD, last)])
-                fetch(parent, v[min(i + 2 * AHEAD, last)])
-                if undecided[i] and is_inside(np.uint64(u[i]), np.uint64(v[i]), parent):
-                    undecided[i] = 0
+    """Mark the pairs inside a set as decided, until the main thread overtakes this pass."""
+    for first in range(start, stop, BLOCK):
+        if load(reached, np.uint64(0)) > np.uint64(first):
+            return
+        last = min(first + BLOCK, stop) - 1
+        for i in range(first, last + 1):
+            fetch(parent, u[min(i + 2 * AHEAD, last)])
+            fetch(parent, v[min(i + 2 * AHEAD, last)])
+            if undecided[i] and is_inside(np.uint64(u[i]), np.uint64(v[i]), parent):
+                undecided[i] = 0

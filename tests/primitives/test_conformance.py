@@ -1,6 +1,7 @@
 """Tests that compare each primitive of each array module with a loop in plain Python."""
 
 import functools
+import itertools
 import random
 import re
 
@@ -240,10 +241,11 @@ def test_join_by_key_with_most_pairs_inside_a_set(ops, share, bits):
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_the_ranges_of_helpers_cover_all_pairs(threads):
-    for length in range(200):
-        parts = helper_ranges(length, threads)
+    for length, size in itertools.product(range(200), (0, 90, 300)):
+        parts = helper_ranges(length, size, threads)
         assert [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
         assert (len(parts), parts[-1][1]) == (threads, length)
+        assert parts[0][1] >= min(size, length)
     layouts = {f"{threads} threads": NumpyArrays(threads)}
     for n in range(40):
         check(layouts, "join_with_helpers", "int32", n, built("join_with_helpers", INDEX[0], n))

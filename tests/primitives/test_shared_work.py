@@ -1,5 +1,7 @@
 """The work of compiled primitives does not grow with the number of threads."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -39,13 +41,35 @@ def test_no_element_is_in_two_shares_of_a_call(ranges, name):
     """A share is the first two arguments of a kernel, if these are numbers."""
     module = type(array_module(Backend("numba", wing="pointsets")))
     dtypes, build = CASES[name]
-    for dtype in dtypes[-2:]:
+    for dtype in [each for each in dtypes if each and each.itemsize in (4, 8)] or dtypes:
         arguments, options, _ = build(Draws(500, dtypes.index(dtype)), dtype, 500)
         with tuned(smallest_share=3, sorted_together=2, lowered_together=2, run=4):
             getattr(module(16), name)(*arguments, **options)
+    print("SHARED", name, max(map(len, ranges), default=0))
     for shares in filter(are_ranges, ranges):
         ends = np.array(sorted(shares), np.int64).ravel()
         assert (ends[1:] >= ends[:-1]).all(), shares
+
+
+def test_helpers_read_again_only_after_progress(monkeypatch):
+    """Otherwise they would slow down the main thread if there are more threads than processors."""
+    from mstflow.primitives.compiled import shared_trees
+
+    passes = []
+
+    def recording(start, stop, *arguments):
+        passes.append((start, int(arguments[-1][0])))
+        reject(start, stop, *arguments)
+
+    reject = shared_trees.reject_cycles
+    monkeypatch.setattr(shared_trees, "reject_cycles", recording)
+    u, v = np.random.default_rng(1).integers(0, 1000, (2, 300_000))
+    with tuned(smallest_share=3):
+        array_module(Backend("numba", 4)).join_with_helpers(u, v, 1000)
+    for start in {start for start, _ in passes}:
+        reached = [0, *(progress for first, progress in passes if first == start)]
+        halved = [2 * (start - after) <= start - now + 1 for now, after in pairwise(reached)]
+        assert all(halved)
 
 
 def test_few_places_are_lowered_without_atomic_operations(ranges):
