@@ -6,9 +6,9 @@ batch, pyarrow gets a short stream, without the other ones. A file has a footer 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -78,14 +78,13 @@ def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
 
 def arrow_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:
     """Return an Arrow IPC file or stream as a source, reading only its metadata."""
-    state = FileState.of(path)
-    with unchanged(path, state), arrow_errors(path):
+    with arrow_errors(path):
         opened = _opened(path, partial(choose_columns, weight=weight), keys)
         dtypes = _check_size(path, opened)
     names, batches = opened.names, opened.batches
     starts = accumulate((batch.num_rows for batch in batches), initial=0)
     segments = (
-        RecordBatch(path, state, batch, names, start, keys, stop=batch.num_rows)
+        RecordBatch(path, opened.state, batch, names, start, keys, stop=batch.num_rows)
         for batch, start in zip(batches, starts, strict=False)
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
@@ -133,13 +132,14 @@ class RecordBatch(Range):
 
     def _read(self) -> Columns:
         with unchanged(self.path, self.state), arrow_errors(self.path):
-            table = _read_batch(self.path, self.batch, self.columns.present)
+            table = _read_batch(self.path, self.state, self.batch, self.columns.present)
             return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
 
 
 class _Opened(NamedTuple):
     """The metadata of a file or stream: its columns, those of the graph, and its batches."""
 
+    state: FileState
     schema: Any
     names: ColumnNames
     batches: list[_Batch]
@@ -150,7 +150,7 @@ class _Opened(NamedTuple):
             self.names.present,
             [] if self.batches else [self.schema.empty_table()],
         )
-        batches = (_read_batch(path, batch, names) for batch in self.batches)
+        batches = (_read_batch(path, self.state, batch, names) for batch in self.batches)
         for table in itertools.chain(batches, empty_tables):
             yield with_keys(table, keys).select(names)
 
@@ -165,12 +165,14 @@ def _check_size(path: Place, opened: _Opened) -> dict[str, np.dtype[Any]]:
 
 def _opened(path: Place, choose: Choose, keys: Keys) -> _Opened:
     """Read the metadata. A local file is memory-mapped, so that nothing else is read."""
-    with pa.PythonFile(path.open()) if isinstance(path, Url) else pa.memory_map(str(path)) as file:
+    state = FileState.of(path)
+    handle = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.memory_map(str(path))
+    with unchanged(path, state), handle as file:
         is_file = file.read(len(_MAGIC)) == _MAGIC
         file.seek(0)
         schema, batches = _batches_of_file(path, file) if is_file else _batches_of_stream(file)
     schema = keyed_schema(schema, keys)
-    return _Opened(schema, choose(schema.names), batches)
+    return _Opened(state, schema, choose(schema.names), batches)
 
 
 def _batches_of_file(path: Place, file: Any) -> tuple[Any, list[_Batch]]:
@@ -223,30 +225,48 @@ def _options(included: list[int]) -> Any:
     return pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
 
 
-def _read_batch(path: Place, batch: _Batch, names: list[str]) -> Any:
-    """Read the columns with these names, if the record batch has them, as a `pyarrow.Table`.
+def _read_batch(path: Place, state: FileState, batch: _Batch, names: list[str]) -> Any:
+    """Read the columns with these names, if the record batch has them, as a `pyarrow.Table`."""
+    if batch.messages:
+        source = pa.py_buffer(_read_messages(path, batch.messages))
+        with _open(pa.ipc.open_stream, source, names) as reader:
+            table = pa.table(reader.read_next_batch())
+    else:
+        table = pa.table(_file_reader(path, state, names).get_batch(batch.number))
+    table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
+    return table
 
+
+def _open(open_: Callable[..., Any], source: Any, names: list[str]) -> Any:
+    """Return a reader of the columns with these names."""
+    with open_(source) as reader:
+        included = [place for place, name in enumerate(reader.schema.names) if name in names]
+    return open_(source, options=_options(included))
+
+
+def _file_reader(path: Place, state: FileState, names: list[str]) -> Any:
+    """Return a reader of a file in this state.
+
+    Opening a file takes time for each of its record batches, so each thread keeps its last reader.
     The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
     """
-    with contextlib.ExitStack() as opened:
-        if batch.messages:
-            source, open_ = pa.py_buffer(_read_messages(path, batch.messages)), pa.ipc.open_stream
-        else:
-            handle = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
-            source, open_ = opened.enter_context(handle), pa.ipc.open_file
-        with open_(source) as reader:
-            included = [place for place, name in enumerate(reader.schema.names) if name in names]
-        with open_(source, options=_options(included)) as reader:
-            rows = reader.read_next_batch() if batch.messages else reader.get_batch(batch.number)
-        table = pa.table(rows)
-        table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
-        return table
+    key = path, state, names
+    last, reader = getattr(_last, "opened", (None, None))
+    if last != key:
+        file = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
+        reader = _open(pa.ipc.open_file, file, names)
+        _last.opened = key, reader
+    return reader
+
+
+#: The reader that each thread has used last, and its key.
+_last = threading.local()
 
 
 def _read_messages(path: Place, messages: Sequence[_Bytes]) -> NDArray[np.uint8]:
     """Read messages into memory of the pool, one after the other."""
     data, end = empty(sum(stop - start for start, stop in messages), np.uint8), 0
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         for start, stop in messages:
             file.seek(start)
             rest = data[end : end + stop - start].data

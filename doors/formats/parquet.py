@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
@@ -37,85 +38,72 @@ from .file_format import IDENTITY, Format, SavedForest, parse_identity
 #: Rows of a row group that is written: each costs time when a file is opened, and a reader holds a
 #: whole one. Rows of a table with names that is read.
 _GROUP_ROWS, _TABLE_ROWS = 2**18, 2**17
+#: The largest number of footers in memory: a scan reads few files at once.
+_FOOTERS = 8
 
 
 def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
     """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
-    with _opened(path) as file:
-        _, dtypes = _graph_columns(file, weight, keys)
-        starts, num_vertices = _starts(file), stated_num_vertices(file.metadata.metadata)
+    groups, dtypes, num_vertices = _row_groups(path, weight, keys)
     # Concatenation would double the memory.
-    columns = [np.empty(starts[-1], dtype) for dtype in dtypes.values()]
+    num_rows = sum(group.num_rows for group in groups)
+    columns = [np.empty(num_rows, dtype) for dtype in dtypes]
 
-    def read(group: int) -> None:
-        (found,) = row_groups(path, weight, [group], keys)
-        for column, values in zip(columns, found, strict=False):
-            column[starts[group] : starts[group + 1]] = values
+    def read(group: RowGroup) -> None:
+        rows = slice(group.first_row, group.first_row + group.num_rows)
+        for column, values in zip(columns, group.columns_of_all_rows(), strict=False):
+            column[rows] = values
 
-    team(threads_sharing()).call(read, [(group,) for group in range(len(starts) - 1)])
+    team(threads_sharing()).call(read, [(group,) for group in groups])
     with arrow_errors(path):
         return EdgeList(*columns, num_vertices=num_vertices)
 
 
-def row_groups(
-    path: Place, weight: Weight = "weight", groups: Iterable[int] | None = None, keys: Keys = ()
-) -> Iterator[Columns]:
-    """Yield u, v and weight (or None) of all row groups, or of `groups`."""
-    choose = partial(choose_columns, weight=weight)
-    with _opened(path) as file:
-        starts = _starts(file)
-        chosen = range(file.num_row_groups) if groups is None else groups
-        for group, (names, table) in zip(chosen, _read(file, choose, chosen, keys), strict=True):
-            yield arrow_columns(names, table, starts[group])
+def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:
+    """Return a Parquet file as a source, reading only its footer."""
+    groups, (_, _, *weights), num_vertices = _row_groups(path, weight, keys)
+    weight_dtype = weights[0] if weights else np.dtype(np.int64)
+    return EdgeSource(tuple(groups), num_vertices, weight_dtype=weight_dtype)
 
 
 def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
     """Yield the chosen columns, and a table of them, for at most `_TABLE_ROWS` rows at a time."""
     with _opened(path) as file:
-        names, stored = _chosen(file, choose, keys)
-        use_threads = threads_sharing() > 1
+        names = choose(keyed_schema(file.schema_arrow, keys).names)
+        stored, use_threads = _stored(file, names), threads_sharing() > 1
         for batch in file.iter_batches(_TABLE_ROWS, columns=stored, use_threads=use_threads):
             yield names, with_keys(pa.table(batch), keys)
 
 
-def _read(
-    file: Any, choose: Choose, groups: Iterable[int], keys: Keys
-) -> Iterator[tuple[ColumnNames, Any]]:
-    """Yield for each row group the chosen columns, and a table of them."""
-    names, stored = _chosen(file, choose, keys)
-    for group in groups:
-        # The threads of mstflow read several row groups.
-        table = file.read_row_group(group, columns=stored, use_threads=False)
-        yield names, with_keys(table, keys)
-
-
-def _chosen(file: Any, choose: Choose, keys: Keys) -> tuple[ColumnNames, list[str]]:
-    """Return the chosen columns, and those of them that the file stores."""
-    names = choose(keyed_schema(file.schema_arrow, keys).names)
-    return names, [name for name in names.present if name in file.schema_arrow.names]
-
-
-def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:
-    """Return a Parquet file as a source, reading only its footer."""
+def _row_groups(
+    path: Place, weight: Weight, keys: Keys
+) -> tuple[list[RowGroup], list[np.dtype[Any]], int | None]:
+    """Return the row groups, the dtypes of their columns, and the number of vertices if stated."""
     state = FileState.of(path)
-    with unchanged(path, state), _opened(path) as file:
-        names, dtypes = _graph_columns(file, weight, keys)
-        ranges, num_vertices = pairwise(_starts(file)), stated_num_vertices(file.metadata.metadata)
-    segments = (
+    with unchanged(path, state), arrow_errors(path):
+        footer = _footer(path, state)
+        schema = keyed_schema(footer.schema.to_arrow_schema(), keys)
+        names = choose_columns(schema.names, weight)
+        dtypes = arrow_dtypes(names, schema)
+        num_vertices = stated_num_vertices(footer.metadata)
+    starts = _starts(footer)
+    groups = [
         RowGroup(path, state, group, names, start, stop - start, keys, stop=stop - start)
-        for group, (start, stop) in enumerate(ranges)
-    )
-    weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
-    return EdgeSource(tuple(segments), num_vertices, weight_dtype=weight_dtype)
+        for group, (start, stop) in enumerate(pairwise(starts))
+    ]
+    return groups, [dtypes[name] for name in names.present], num_vertices
 
 
-def _graph_columns(
-    file: Any, weight: Weight, keys: Keys
-) -> tuple[ColumnNames, dict[str, np.dtype[Any]]]:
-    """Return the columns of the graph in a file, and their dtypes by name."""
-    schema = keyed_schema(file.schema_arrow, keys)
-    names = choose_columns(schema.names, weight)
-    return names, arrow_dtypes(names, schema)
+@functools.lru_cache(_FOOTERS)
+def _footer(path: Place, state: FileState) -> Any:  # a file in another state has another footer
+    """Return the metadata of a file, which are parsed once, not for each row group."""
+    with _opened(path) as file:
+        return file.metadata
+
+
+def _stored(file: Any, names: ColumnNames) -> list[str]:
+    """Return the chosen columns that a file has: folders may state others."""
+    return [name for name in names.present if name in file.schema_arrow.names]
 
 
 @dataclass(frozen=True)
@@ -149,40 +137,54 @@ class RowGroup(Range):
 
     def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
         """Yield one function, which reads the row group."""
-        yield self.num_edges, partial(rows_of, self._read, self.start, self.stop)
+        yield self.num_edges, partial(rows_of, self.columns_of_all_rows, self.start, self.stop)
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the file, the row group, the columns and the range of rows."""
         rows = f"{self.group}, {self.start}:{self.stop}"
         return f"{file_fingerprint(self.path)}[{rows}] {self.columns} {self.keys}"
 
-    def _read(self) -> Columns:
+    def columns_of_all_rows(self) -> Columns:
+        """Read u, v and weight (or None) of the row group."""
         with unchanged(self.path, self.state):
-            return next(row_groups(self.path, self.columns, [self.group], self.keys))
+            footer = _footer(self.path, self.state)
+            with _opened(self.path, footer) as file:
+                # The threads of mstflow read several row groups.
+                table = file.read_row_group(
+                    self.group, columns=_stored(file, self.columns), use_threads=False
+                )
+                return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
 
 
-def _starts(file: Any) -> list[int]:
+def _starts(footer: Any) -> list[int]:
     """Return the first row of each row group, and at the end the number of rows."""
-    groups = map(file.metadata.row_group, range(file.num_row_groups))
+    groups = map(footer.row_group, range(footer.num_row_groups))
     return list(accumulate((group.num_rows for group in groups), initial=0))
 
 
 @contextlib.contextmanager
-def _opened(path: Place) -> Iterator[Any]:
-    """Open a file; a URL is read by ranges: the footer, then the chosen columns."""
+def _opened(path: Place, footer: Any = None) -> Iterator[Any]:
+    """Open a file, and check its footer unless it is given.
+
+    A URL is read by ranges: the footer, then the chosen columns.
+    """
     with arrow_errors(path), contextlib.ExitStack() as opened:
         handle: Any = path
         if isinstance(path, Url):
             handle = opened.enter_context(path.open(is_sequential=False))
-        options = {"pre_buffer": isinstance(path, Url)}
+        options = {"metadata": footer, "pre_buffer": isinstance(path, Url)}
         file = opened.enter_context(parquet.ParquetFile(handle, **options))
-        if file.metadata.num_rows > max_expanded_size(path):
-            message = f"states {file.metadata.num_rows:,} rows, far more than its bytes hold"
-            raise ValueError(message)
-        if (held := _starts(file)[-1]) != file.metadata.num_rows:
-            message = f"states {file.metadata.num_rows:,} rows, but {held:,} in its row groups"
-            raise ValueError(message)
+        if footer is None:
+            _check(path, file.metadata)
         yield file
+
+
+def _check(path: Place, footer: Any) -> None:
+    """Check the number of rows that a footer states."""
+    if footer.num_rows > max_expanded_size(path):
+        raise ValueError(f"states {footer.num_rows:,} rows, far more than its bytes hold")
+    if (held := _starts(footer)[-1]) != footer.num_rows:
+        raise ValueError(f"states {footer.num_rows:,} rows, but {held:,} in its row groups")
 
 
 def read_parquet_forest(path: Place, _: np.dtype[Any], name_type: Any = None) -> SavedForest:
