@@ -81,11 +81,14 @@ class Candidates(NamedTuple):
         The last edge that the scan took; None if it took all edges.
     is_forest : bool
         Whether `edges` has one item and it is a forest.
+    read_ms : int
+        Milliseconds that threads have spent on reading and decoding.
     """
 
     edges: tuple[Columns, ...]
     cut: Cut | None
     is_forest: bool
+    read_ms: int
 
 
 class Collected(tuple[Any, ...]):

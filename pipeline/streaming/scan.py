@@ -7,7 +7,7 @@ scan is the buffer and a few blocks.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -113,7 +113,7 @@ class Scanner:
             edges = solver.forest(edges, num_fragments)
             if record is not None:
                 record.save(map(ops.to_host, edges), {})
-        return Candidates((edges,), candidates.cut, is_forest=True)
+        return candidates._replace(edges=(edges,), is_forest=True)
 
 
 @dataclass
@@ -143,6 +143,7 @@ class _Scan:
             ops = self._solver.thread_ops
             self._filter = HubFilter(ops, size, dtype or np.dtype(np.int64))
         self._num_read = self._buffer.resume(self.record)
+        self._read_seconds: list[float] = []  # of each read; threads append to it
         self._saved_at = time.perf_counter()
         if limit is not None and not self._num_read:
             self._buffer.stop_at(Cut(limit, np.iinfo(np.int64).max), limit)
@@ -156,7 +157,8 @@ class _Scan:
                 self._save()
         self._buffer.reduce(above=self.num_fragments)
         self._save()
-        return Candidates((self._buffer.release(),), self._buffer.cut, self._buffer.is_forest)
+        buffer, read_ms = self._buffer, int(1000 * sum(self._read_seconds))
+        return Candidates((buffer.release(),), buffer.cut, buffer.is_forest, read_ms)
 
     def _read(self) -> Iterator[Selected]:
         """Yield the selected edges of each block."""
@@ -170,14 +172,28 @@ class _Scan:
         # The first scan reads all edges, because it checks them for all scans.
         may_stop = source.is_checked or self.labels is not None
         calls = (
-            (read, partial(self._select, first, positions, buffer.limit))
-            for first, _, read in rest.blocks(size)
+            (
+                partial(self._timed, read),
+                partial(self._select, first, positions, buffer.limit),
+            )
+            for first, _, read in iter(partial(self._timed, next, rest.blocks(size), None), None)
         )
         for selected in read_in_order(calls, self._solver.backend):
             yield selected
             if may_stop and buffer.limit is not None and buffer.limit < 0:
                 self._num_read = total or self._num_read  # all later edges exceed the limit
                 return
+
+    def _timed(self, read: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function that reads, and record its time.
+
+        A segment that is read from its beginning decodes the next block when it is iterated over.
+        """
+        start = time.perf_counter()
+        try:
+            return read(*arguments)
+        finally:
+            self._read_seconds.append(time.perf_counter() - start)
 
     def _select(
         self, first: int, positions: NDArray[Any], limit: int | None, block: Block

@@ -34,10 +34,10 @@ from ..fields import (
 _RANK_FACTOR = 3
 
 
-@stage(writes=("num_fragments", "num_scans"))
-def start_scans(num_vertices: Count) -> tuple[Count, Count]:
+@stage(writes=("num_fragments", "num_scans", "read_ms"))
+def start_scans(num_vertices: Count) -> tuple[Count, Count, Count]:
     """Make each vertex a fragment, and begin the first scan."""
-    return num_vertices, 1
+    return num_vertices, 1, 0
 
 
 @stage(writes="sample", combine="concatenation")
@@ -69,7 +69,8 @@ def merge_forests(
     cuts = {candidates.cut for (candidates,) in parts}
     cut = min((cut for cut in cuts if cut is not None), default=None)
     edges = tuple(columns for (candidates,) in parts for columns in candidates.edges)
-    merged = Candidates(edges, cut, is_forest=False)
+    read_ms = sum(candidates.read_ms for (candidates,) in parts)
+    merged = Candidates(edges, cut, is_forest=False, read_ms=read_ms)
     if len(cuts) == 1 and sum(len(columns.u) for columns in edges) <= num_fragments:
         return (merged,)
     return (scanner.reduce(merged, num_fragments, record, trim=len(cuts) > 1),)
@@ -97,15 +98,22 @@ def scan_partition(
     return candidates
 
 
-@stage(writes=("found", "cut"))
+@stage(writes=("found", "cut", "read_ms"))
 def finish_forest(
-    candidates: Candidates, scanner: Scanner, num_fragments: Count, record: Any = None
-) -> tuple[Columns, Cut | None]:
-    """Find the forest of the candidates of all partitions, and the cut of the scan."""
+    candidates: Candidates,
+    scanner: Scanner,
+    num_fragments: Count,
+    read_ms: Count,
+    record: Any = None,
+) -> tuple[Columns, Cut | None, Count]:
+    """Find the forest of the candidates of all partitions, and the cut of the scan.
+
+    Add the time of reading to that of earlier scans, for the report.
+    """
     if not candidates.is_forest:
         candidates = scanner.reduce(candidates, num_fragments, record, trim=False)
     (found,) = candidates.edges
-    return found, candidates.cut
+    return found, candidates.cut, read_ms + candidates.read_ms
 
 
 @stage(writes="forest")

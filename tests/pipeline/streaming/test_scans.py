@@ -1,5 +1,8 @@
 """Scans find the same forest with any capacity and any partitions."""
 
+import time
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,7 @@ from graph_strategies import edge_lists
 from mstflow import EdgeList, algorithm, backends, minimum_spanning_forest
 from mstflow.errors import MemoryBoundError
 from mstflow.graphs.generate import families
-from mstflow.graphs.segments import Chunks
+from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.strategies import STRATEGIES, from_columns
 from mstflow.pipeline.options import parse_bytes
@@ -55,6 +58,37 @@ def test_dense_graphs_are_scanned_twice_even_if_they_fit(edges, scans):
     assert np.array_equal(found, kruskal(graph))
     assert len(scanned(report)) == scans
     assert [call.round for call in scanned(report)] == list(range(scans))
+
+
+class SlowBlocks(ArraySegment):
+    """Edges that take a while to read."""
+
+    def reads(self, size):
+        def slow(read):
+            time.sleep(0.02)
+            return read()
+
+        for count, read in super().reads(size):
+            yield count, partial(slow, read)
+
+
+class SlowChunks(list):
+    """Chunks that take a while to decode."""
+
+    def __iter__(self):
+        for chunk in super().__iter__():
+            time.sleep(0.02)
+            yield chunk
+
+
+@pytest.mark.parametrize("kind", ["blocks", "chunks"])
+def test_the_report_states_the_time_of_reading(kind):
+    columns = np.array([0, 1]), np.array([1, 2]), np.array([5.0, 7.0])
+    segment = SlowBlocks(*columns) if kind == "blocks" else Chunks(SlowChunks([columns]))
+    graph = EdgeSource((segment,), num_vertices=3)
+    report = minimum_spanning_forest(graph, strategy="fold", backend="numpy").report
+    assert report.final["read_ms"] >= 20
+    assert "read_ms" in str(report)
 
 
 @pytest.mark.parametrize(("capacity", "scans"), [(1200, 3), (2000, 2), (3000, 2), (8000, 2)])
