@@ -12,23 +12,22 @@ from ...stages.filter import sample_keys, select_light_edges
 from ...stages.strategies.exchange import heavy, labels, private, rounds
 from ..steps import Loop, Step, When
 
+#: Ask the owners of the parents of moving vertices. The number of these vertices is known after the
+#: exchange that sends the questions.
+_ASK_ABOVE: tuple[Step, ...] = (
+    labels.count_moving,
+    labels.list_parents,
+    labels.ask_owners.renamed(touched="above"),
+)
+
 #: Replace the parent of each moving vertex by its root.
 _JUMP: tuple[Step, ...] = (
-    labels.count_moving,
-    Loop(
-        labels.list_parents,
-        labels.ask_owners.renamed(touched="above"),
-        labels.answer_questions,
-        labels.jump,
-        labels.count_moving,
-        until=labels.roots_reached,
-    ),
+    *_ASK_ABOVE,
+    Loop(labels.answer_questions, labels.jump, *_ASK_ABOVE, until=labels.roots_reached),
 )
 
 #: Ask the owners for the label of each touched vertex.
 _ASK = (labels.ask_owners, labels.answer_questions, labels.take_labels)
-
-_COLLECT = (rounds.collect_joined, rounds.count_fragments)
 
 #: Join the vertices whose edges all one rank has.
 _CONTRACT: tuple[Step, ...] = (
@@ -39,36 +38,41 @@ _CONTRACT: tuple[Step, ...] = (
     When(
         private.has_private,
         private.contract_private,
+        rounds.collect_joined,
         private.send_moves,
         private.move_vertices,
         labels.relabel_local,
-        *_COLLECT,
+        rounds.count_fragments,
     ),
 )
 
 #: Count the edges that remain in all ranks.
 _COUNT = edges.count_edges.renamed(edges="local_edges")
 
-#: A round: each fragment chooses its lightest edge and hooks onto the other end.
+#: A round: each fragment chooses its lightest edge and hooks onto the other end. An offer also asks
+#: for the label of its fragment.
 _ROUND: tuple[Step, ...] = (
     rounds.offer_lightest,
     rounds.choose_lightest,
     rounds.send_claims,
     rounds.hook,
-    *_COLLECT,
+    rounds.collect_joined,
     *_JUMP,
-    *_ASK,
+    rounds.count_fragments,
+    labels.answer_questions.renamed(questions="offers"),
+    labels.take_labels,
     labels.relabel_local,
     rounds.drop_cycles,
     _COUNT,
 )
 
-#: Find the forest of the local edges.
+#: Find the forest of the local edges, and count the heavy edges.
 _SOLVE: tuple[Step, ...] = (
     rounds.drop_cycles,
     *_CONTRACT,
     _COUNT,
     Loop(*_ROUND, until=rounds.one_rank_suffices),
+    heavy.count_heavy,
     rounds.collect_rest,
     rounds.join_rest,
     rounds.count_fragments,
@@ -100,7 +104,6 @@ EXCHANGE_STEPS: tuple[Step, ...] = (
         select_light_edges,
         labels.number_labels.renamed(edges="light_edges"),
         *_SOLVE,
-        heavy.count_heavy,
         When(heavy.has_heavy, *_FILTER),
         until=edges.no_edges_left,
     ),

@@ -46,8 +46,8 @@ def ask_owners(ops: ArrayModule, touched: Index, width: Count, num_partitions: C
 def answer_questions(
     ops: ArrayModule, questions: Parcels, parent: Index, rank: Count, width: Count
 ) -> Parcels:
-    """Answer each rank with the parents of the vertices that it asked for."""
-    return tuple(ops.gather(parent, places(labels, rank, width)) for (labels,) in questions)
+    """Answer each rank with the parents of the vertices in the first column of its questions."""
+    return tuple(ops.gather(parent, places(labels, rank, width)) for labels, *_ in questions)
 
 
 @stage(writes="label")
