@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from ...errors import WorkerError
+from ...errors import MstflowError, WorkerError
 from ...progress import has_listener, report_progress
 from .dask_schedulers import Cluster
 
@@ -29,6 +29,7 @@ _POLL_SECONDS = 0.1
 _CHECK_SECONDS, _ANSWER_SECONDS = 5.0, 60.0
 #: Seconds in which an actor must receive that it is stopped.
 _STOP_SECONDS = 1.0
+_LOST = "a worker died: {} is lost, with its vertices and edges; repeat the call"
 
 
 class StoppedError(WorkerError):
@@ -164,10 +165,13 @@ def run_actors(
         ranks = cluster.gather(handles)
         with cluster.errors():
             return _results(cluster, handles, [rank.run(ranks) for rank in ranks])
-    except BaseException:
+    except BaseException as error:
         for rank in ranks:
             with contextlib.suppress(Exception):  # its worker may have died
                 rank.stop("the caller did not wait for the results").result(_STOP_SECONDS)
+        # `distributed` raises one of these, depending on the moment at which a worker dies.
+        if isinstance(error, OSError | RuntimeError) and not isinstance(error, MstflowError):
+            raise WorkerError(_LOST.format(f"one of {count} ranks")) from error
         raise
     finally:
         cluster.cancel(handles)
@@ -179,10 +183,7 @@ def _results(cluster: Cluster, handles: Sequence[Any], runs: Sequence[Any]) -> l
     while waiting := [run for run in runs if not run.done()]:
         for place, handle in enumerate(handles):
             if handle.result.status != "finished":
-                raise WorkerError(
-                    f"a worker died: rank {place} of {len(runs)} is lost, with its vertices and "
-                    "edges; repeat the call"
-                )
+                raise WorkerError(_LOST.format(f"rank {place} of {len(runs)}"))
         if has_listener() and shown != cluster.progress:
             shown = cluster.progress
             report_progress(*shown)
