@@ -91,6 +91,8 @@ def _cost_lines(facts: dict[str, Any], of_task: str) -> dict[str, str]:
         lines["scans"] = str(facts["scans"])
         lines["read"] = show_bytes(facts["read"])
         lines["sent"] = show_bytes(facts["sent"])
+        if facts["rounds"]:
+            lines["rounds"] = f"about {facts['rounds']}"
         if facts["written"]:
             disk = show_bytes(facts["disk"])
             lines["written"] = f"{show_bytes(facts['written'])}; at most {disk} on disk at once"

@@ -185,7 +185,7 @@ STRATEGIES = {
         "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
         needs_grid=True,
     ),
-    "exchange": Strategy(_EXCHANGE, algorithm="filter-boruvka", is_bounded=False, exchanges=True),
+    "exchange": Strategy(_EXCHANGE, algorithm="filter-boruvka", exchanges=True),
 }
 
 #: The names of the fields of `_LOAD` and `_LOAD_FORESTS`, which run before a pipeline.

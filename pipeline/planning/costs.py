@@ -48,6 +48,8 @@ class Estimate(NamedTuple):
     seconds: float
     written: int = 0
     disk: int = 0
+    #: Rounds of exchanges between ranks.
+    rounds: int = 0
 
 
 class Rates(NamedTuple):

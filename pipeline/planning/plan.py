@@ -114,9 +114,9 @@ def plan(situation: Situation, rates: Rates | None = None) -> Plan:
         return _plan_tiles(decided, situation)
     if strategy == "sweep":
         return _plan_sweep(decided, situation, rates)
-    if strategy in ("whole", "exchange") or (
-        strategy == "iterate" and not _reduces_first(situation)
-    ):
+    if strategy == "exchange":
+        return _plan_exchange(decided, situation, rates)
+    if strategy == "whole" or (strategy == "iterate" and not _reduces_first(situation)):
         return decided
     return _plan_scans(decided, situation, rates)
 
@@ -223,6 +223,32 @@ def _plan_tiles(decided: Plan, situation: Situation) -> Plan:
         check_bound(bound, memory, graph, "tiles")
     capacity = graph.edges_after_tiles or 0
     return replace(decided, capacity=capacity, memory=memory, least_memory=memory)
+
+
+def _plan_exchange(decided: Plan, situation: Situation, rates: Rates) -> Plan:
+    """Add the memory and the cost of the strategy "exchange" to its plan."""
+    costs, workers = situation.ranks, situation.workers
+    if workers.is_cluster:
+        memory = costs.memory(1, 1)
+    else:
+        processes = workers.workers if workers.name == "processes" else 1
+        memory = costs.memory(costs.ranks, processes)
+    bound, prefix = situation.bound_and_prefix
+    if bound is not None:
+        check_bound(bound, memory, situation.graph, "exchange", costs.ranks, prefix)
+    most = workers.max_memory
+    if most is not None and memory > most:
+        raise WorkerError(
+            f"a rank needs {show_bytes(memory)}, but the smallest worker has {show_bytes(most)} "
+            "for each of its threads; start more workers, or workers with more memory"
+        )
+    return replace(
+        decided,
+        capacity=-(-situation.graph.num_edges // costs.ranks),
+        memory=memory,
+        least_memory=memory,
+        estimate=costs.estimate(workers.workers, rates),
+    )
 
 
 def _check(situation: Situation) -> None:

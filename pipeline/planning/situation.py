@@ -10,6 +10,7 @@ from ..request import Request
 from ..schedulers.scheduler import Workers
 from ..streaming.bounds import ScanMemory, SweepMemory, rounds_bytes, tiles_bytes
 from ..streaming.facts import GraphFacts
+from .exchange import RankCosts
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ class Situation:
     def sweep(self) -> SweepMemory:
         """The memory of a sweep."""
         return SweepMemory(self.graph, self.workers)
+
+    @property
+    def ranks(self) -> RankCosts:
+        """The costs of the strategy "exchange"."""
+        process = self.scans("tree").process_bytes
+        return RankCosts(self.graph, self.partitions, process)
 
     @property
     def tiles_memory(self) -> int:

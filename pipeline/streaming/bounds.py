@@ -160,7 +160,7 @@ class ScanMemory:
         """
         processes = self.tasks if self.scheduler.name == "processes" else 1
         task = self._block_bytes + self._array_bytes(capacity)
-        return processes * self._process_bytes + self.tasks * task
+        return processes * self.process_bytes + self.tasks * task
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that each task may hold if all tasks share `memory` bytes.
@@ -182,7 +182,7 @@ class ScanMemory:
         return {"numpy": _NUMPY, "numba": _NUMBA}.get(self.backend, _OTHER)
 
     @property
-    def _process_bytes(self) -> int:
+    def process_bytes(self) -> int:
         """Bytes of a process without arrays."""
         if self.on_device:
             return 0
@@ -247,13 +247,13 @@ class ScanMemory:
     def clusters_memory(self) -> int:
         """The bytes to find the clusters of the forest at several thresholds."""
         index = self._module.clusters_index * self.graph.index_bytes
-        return self._process_bytes + index * self.graph.num_vertices
+        return self.process_bytes + index * self.graph.num_vertices
 
     @property
     def unreduced_memory(self) -> int:
         """The bytes of a worker while rounds run over all edges of its partitions."""
         edges = -(-self.graph.num_edges // self.scheduler.workers)
-        return self._process_bytes + int((1 + _GAPS) * self._round_bytes(edges))
+        return self.process_bytes + int((1 + _GAPS) * self._round_bytes(edges))
 
     def _round_bytes(self, edges: int) -> int:
         """Return the bytes while rounds run over some edges in memory."""

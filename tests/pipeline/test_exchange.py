@@ -11,8 +11,13 @@ import mstflow
 from exchange_graphs import CHAIN, GRAPHS, RANKS, RNG, of_pairs
 from graph_strategies import edge_lists
 from mstflow import Pipeline, stage
-from mstflow.errors import OptionError, PipelineError
+from mstflow.errors import MemoryBoundError, OptionError, PipelineError
 from mstflow.graphs.source import EdgeSource
+from mstflow.pipeline.catalogue.names import request_for
+from mstflow.pipeline.planning.plan import plan
+from mstflow.pipeline.planning.situation import Situation
+from mstflow.pipeline.schedulers.scheduler import Workers
+from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Count, Edges, Parcels
 from oracle import kruskal
@@ -92,10 +97,29 @@ def test_report_and_plan():
     assert forest.report.final["num_vertices"] == forest.num_components
 
 
+def test_more_ranks_need_less_memory_each_and_send_more():
+    graph = GraphFacts(10**9, 16 * 10**9)
+    request = request_for(strategy="exchange")
+    workers = (Workers("a cluster", count, is_cluster=True, eager=False) for count in (8, 64))
+    plans = [plan(Situation(request, graph, each, "numba")) for each in workers]
+    assert plans[0].memory > 3 * plans[1].memory > 0
+    few, many = (each.estimate for each in plans)
+    assert few.sent < many.sent
+    assert few.rounds <= many.rounds < 20
+    assert few.read == many.read == 12 * graph.num_edges
+
+
+def test_a_bound_that_is_stated_is_enough():
+    with pytest.raises(MemoryBoundError) as caught:
+        solve(GRAPHS["grid"], partitions=3, memory=1)
+    forest = solve(GRAPHS["grid"], partitions=3, memory=caught.value.needed)
+    assert forest.edge_ids.tolist() == kruskal(GRAPHS["grid"]).tolist()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"memory": "2GB"}, "holds all edges and does not support memory="),
+        ({"memory": "2MB"}, "it must be at least .* for strategy 'exchange' with 702 vertices"),
         ({"checkpoint": "kept"}, "does not support checkpoint="),
         ({"algorithm": Pipeline("own", *mstflow.algorithm("kruskal").steps)}, "custom pipelines"),
     ],
