@@ -22,7 +22,6 @@ from . import (
     start,
     work,
 )
-from .device import model
 from .device.steps import TABLES as DEVICE_TABLES
 from .measure import Benchmark
 from .tables import Table
@@ -42,7 +41,6 @@ SUITE: dict[str, Benchmark] = {
     "estimators": estimators.BENCHMARK,
     "grids": grids.BENCHMARK,
     "points": points.BENCHMARK,
-    "interpreted-gpu": model.BENCHMARK,
 }
 #: The benchmark of each table that a page can quote, and the table.
 TABLES: dict[str, tuple[str, Table]] = {

@@ -40,7 +40,7 @@ struct Block { u64 bytes; std::vector<u8> memory; std::vector<Access> accesses; 
 
 struct Counts {
     u64 launches, sorts, copies_in, copies_out, copies_within, sets, waits, allocations, streams,
-        instructions, bytes_in, bytes_out, largest_out, nanoseconds;  // in the driver
+        instructions, bytes_in, bytes_out, largest_out;
 };
 
 class Device {

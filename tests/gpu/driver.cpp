@@ -5,12 +5,10 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
-#include <chrono>
 #include <mutex>
 #include <utility>
 
 #include "device.h"
-#include "tape.h"
 
 // The names and numbers of CUDA 12, as far as they are used here.
 
@@ -44,17 +42,10 @@ const int is_kept = mallopt(M_MMAP_THRESHOLD, 1 << 30) + mallopt(M_TRIM_THRESHOL
 
 // Never destroyed: threads may still call the driver while the process ends.
 Device& device = *new Device;
-Tape& tape = *new Tape;
 std::mutex& lock = *new std::mutex;
 
-// One call at a time; the time in the driver is counted.
-struct Guard {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point begin = Clock::now();
-    const std::lock_guard<std::mutex> guard;
-    explicit Guard(std::mutex& lock) : guard(lock) {}
-    ~Guard() { device.counts.nanoseconds += u64(std::chrono::nanoseconds(Clock::now() - begin).count()); }
-};
+using Guard = std::lock_guard<std::mutex>;  // one call at a time
+
 struct Module { std::map<string, Kernel> kernels; };
 struct Function { const Kernel* kernel; string name; };
 struct Event { std::shared_ptr<Operation> operation; };
@@ -67,20 +58,6 @@ Status status(Status code = SUCCESS) {
     if (code == SUCCESS && !device.finding.empty()) code = LAUNCH_FAILURE;
     if (code != SUCCESS && code != NOT_READY) last_error = code;
     return code;
-}
-
-// Record a call, or replay it: return whether the device need not run it.
-bool is_replayed(const string& name, u64 size, void* to = nullptr) {
-    if (!tape.plays()) {
-        tape.record(name, size);
-        return false;
-    }
-    try {
-        tape.play(name, size, to);
-    } catch (const Finding& found) {
-        device.finding = found.what();
-    }
-    return true;
 }
 
 const char* described(int code) {
@@ -116,7 +93,6 @@ Status copy(void* to, const void* from, u64 bytes, Stream* stream, bool is_async
         return status();
     }
     const char* name = to_device ? from_device ? "copy" : "copy to the device" : "copy to the host";
-    if (is_replayed(name, bytes, to_device ? nullptr : to)) return status();
     std::vector<u8> staged;
     if (!from_device && !is_pinned(from)) {
         auto begin = static_cast<const u8*>(from);
@@ -126,11 +102,10 @@ Status copy(void* to, const void* from, u64 bytes, Stream* stream, bool is_async
     else if (to_device) ++device.counts.copies_in, device.counts.bytes_in += bytes;
     else ++device.counts.copies_out, device.counts.bytes_out += bytes, device.counts.largest_out = std::max(device.counts.largest_out, bytes);
     const auto operation = device.enqueue(
-        stream, name, [=, known = device.arrays, staged = std::move(staged), kept = tape.last()](Operation& self) {
+        stream, name, [=, known = device.arrays, staged = std::move(staged)](Operation& self) {
             u8* read = from_device ? device.use(self, known, u64(from), bytes, true, false) : nullptr;
             u8* written = to_device ? device.use(self, known, u64(to), bytes, false, true) : nullptr;
             std::memmove(to, staged.empty() ? from : staged.data(), bytes);
-            if (kept && !to_device) kept->assign(static_cast<u8*>(to), static_cast<u8*>(to) + bytes);
             if (written && read) std::memmove(written, read, bytes);
             else if (written) std::memset(written, 1, bytes);
         });
@@ -140,7 +115,7 @@ Status copy(void* to, const void* from, u64 bytes, Stream* stream, bool is_async
 }
 
 Status fill(void* to, int value, u64 bytes, Stream* stream) {
-    if (!bytes || is_replayed("memset", bytes)) return status();
+    if (!bytes) return status();
     ++device.counts.sets;
     device.enqueue(stream, "memset", [=, known = device.arrays](Operation& self) {
         if (u8* written = device.use(self, known, u64(to), bytes, false, true)) std::memset(written, 1, bytes);
@@ -236,13 +211,6 @@ void fake_traffic(char* text, u64 size) {
     std::strncpy(text, lines.c_str(), size - 1);
 }
 
-// Begin or end a record or a replay; return whether the replay was complete.
-int fake_tape(int mode) {
-    Guard guard(lock);
-    device.finish();
-    return tape.turn(Tape::Mode(mode));
-}
-
 void fake_memory(u64 free, i64 failure) {
     Guard guard(lock);
     device.capacity = device.used + free, device.failure = failure;
@@ -263,7 +231,6 @@ void fake_finding(char* message, u64 size) {
 
 void fake_sort(u64 values, u64 count, const char* dtype, void* stream) {
     Guard guard(lock);
-    if (is_replayed("sort", count)) return;
     ++device.counts.sorts;
     device.enqueue(stream_of(stream), "sort", [=, known = device.arrays, dtype = string(dtype)](Operation& self) {
         with_type(dtype, [&](auto* type) {
@@ -275,7 +242,6 @@ void fake_sort(u64 values, u64 count, const char* dtype, void* stream) {
 
 void fake_argsort(u64 places, u64 values, u64 count, const char* dtype, void* stream) {
     Guard guard(lock);
-    if (is_replayed("argsort", count)) return;
     ++device.counts.sorts;
     device.enqueue(stream_of(stream), "argsort", [=, known = device.arrays, dtype = string(dtype)](Operation& self) {
         with_type(dtype, [&](auto* type) {
@@ -437,7 +403,6 @@ Status cudaEventDestroy(void* event) {
 
 Status cudaEventRecord(void* event, void* stream) {
     Guard guard(lock);
-    if (tape.plays()) return status();
     static_cast<Event*>(event)->operation = device.enqueue(stream_of(stream), "event", [](Operation&) {});
     return status();
 }
@@ -517,7 +482,6 @@ Status cuLaunchKernel(
     const Function& called = *static_cast<Function*>(function);
     if (u64(blocks_y) * blocks_z * threads_y * threads_z != 1) return INVALID_VALUE;
     if (!blocks || !threads || threads > 1024) return INVALID_VALUE;
-    if (is_replayed(called.name, u64(blocks) * threads)) return status();
     std::vector<u8> given(called.kernel->parameter_bytes + 1);
     for (std::size_t i = 0; i < called.kernel->parameters.size(); ++i) {
         const Parameter& each = called.kernel->parameters[i];

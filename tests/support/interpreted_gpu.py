@@ -46,7 +46,6 @@ class Counts(ctypes.Structure):
         for name in (
             "launches", "sorts", "copies_in", "copies_out", "copies_within", "sets", "waits",
             "allocations", "streams", "instructions", "bytes_in", "bytes_out", "largest_out",
-            "nanoseconds",
         )
     )  # fmt: skip
 
@@ -187,37 +186,6 @@ def traffic():
     _driver().fake_traffic(text, ctypes.c_uint64(len(text)))
     rows = (line.split() for line in text.value.decode().splitlines())
     return {name: tuple(map(int, figures)) for name, *figures in rows}
-
-
-@contextlib.contextmanager
-def recording():
-    """Record all calls of the driver, so that `replaying` can repeat them."""
-    _driver().fake_tape(1)
-    try:
-        yield
-    finally:
-        _driver().fake_tape(0)
-
-
-@contextlib.contextmanager
-def replaying():
-    """Let each call return at once, as recorded; a call that differs from the record is a finding.
-
-    So the time of a replayed solve is that of Python and CuPy alone.
-    """
-    import cupy
-
-    cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)
-    _driver().fake_tape(2)
-    try:
-        yield
-    finally:
-        is_complete = _driver().fake_tape(0)
-        cupy.cuda.set_allocator(_allocate)
-    check()
-    if not is_complete:
-        message = "fewer calls than in the record"
-        raise FindingError(message)
 
 
 def finding():
