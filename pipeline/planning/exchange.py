@@ -87,7 +87,7 @@ class RankCosts:
 
     def _rounds(self, edges: float, fragments: float) -> Iterator[_Round]:
         """Yield rounds until one rank can join the edges that remain."""
-        rest = max(sizes().joined_by_one_rank, self.graph.num_vertices / (4 * self.ranks))
+        rest = max(sizes().joined_by_one_rank, self.graph.num_vertices / self.ranks)
         while self.ranks > 1 and (edges := min(edges, self.ranks * fragments)) > rest:
             yield _Round(edges, fragments)
             edges, fragments = edges * _EDGES_LEFT, fragments * _FRAGMENTS_LEFT
@@ -97,7 +97,7 @@ class RankCosts:
         graph, ranks, rounds = self.graph, self.ranks, self.rounds()
         index, share = graph.index_bytes, (ranks - 1) / ranks
         sent = graph.num_vertices * (ranks - 1.0)  # a flag for each vertex
-        sent += graph.num_vertices / 4 * self.edge_bytes * share * 2  # the rest, twice
+        sent += 2 * graph.num_vertices * share * self.edge_bytes  # the rest, to all ranks, twice
         for edges, fragments in rounds:
             labels = min(2 * edges, ranks * fragments)
             sent += share * labels * (3 * index + graph.weight_bytes + graph.edge_id_bytes)
