@@ -63,4 +63,5 @@ BENCHMARK = Benchmark(
     {"lengths": [10**4, 10**5, 10**6, 10**7, 10**8], "threads": [1, 2, 4, 16], "rounds": 5},
     {"lengths": [300, 3000], "threads": [1, 2], "rounds": 1},
     {"lengths": Table(("primitive",), ("length", "threads"), {"": ratio()}, against=("length",))},
+    usual=False,  # takes minutes
 )

@@ -36,8 +36,6 @@ def about() -> dict[str, Any]:
     divided by the speed on one. It is near 1 if two processors are threads of a core.
     """
     processors = len(os.sched_getaffinity(0))
-    with suppress(OSError):
-        system = platform.freedesktop_os_release()["PRETTY_NAME"]
     return {
         "cpu": _field("/proc/cpuinfo", "model name"),
         "cpu_family": _field("/proc/cpuinfo", "cpu family"),
@@ -45,7 +43,7 @@ def about() -> dict[str, Any]:
         "processors": processors,
         "parallel_arithmetic": round(_hash_rate(processors) / _hash_rate(1), 2),
         "memory_gb": round(int(_field("/proc/meminfo", "MemTotal").split()[0]) / 1e6, 1),
-        "system": f"{system}, {platform.machine()}",
+        "system": platform.platform(),
     }
 
 

@@ -67,6 +67,9 @@ def read(path: Path) -> Record:
 
 
 def _git(*arguments: str) -> str:
-    """Return the output of git; outside a repository, "unknown"."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    """Return the output of git; without git or a repository, "unknown"."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        return "unknown"
     return done.stdout.strip() if done.returncode == 0 else "unknown"

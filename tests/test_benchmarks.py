@@ -275,6 +275,12 @@ def test_failed_codes_have_a_dash():
     ]
 
 
+def test_records_without_git(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert records.make("sizes", {}, [], 0.0)["commit"] == "unknown+"
+    assert records.make("sizes", {}, [], 0.0, commit="0123456")["commit"] == "0123456"
+
+
 def test_use_by_other_programs():
     others = machine.others()
     assert sum(range(10**6)) > 0
