@@ -198,7 +198,7 @@ def nanoseconds(row: Row, _: Row) -> float:
 BENCHMARK = Benchmark(
     "compiled primitives, compared with their definitions",
     rows,
-    {"size": 2_700_000, "threads": [1, 2], "rounds": 7},
+    {"size": 1_000_000, "threads": [1, 2], "rounds": 5},
     {"size": 3000, "rounds": 1},
     {
         "primitives": Table(
