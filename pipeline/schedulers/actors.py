@@ -49,10 +49,10 @@ class Rank:
         self._why_stopped = ""
         self._changed = threading.Condition()
 
-    async def put(self, step: int, sender: int, value: Any) -> None:
-        """Receive a value of another rank."""
+    async def put(self, step: int, sender: int, content: list[Any]) -> None:
+        """Receive a value of another rank, which may clear the list afterwards."""
         with self._changed:
-            self._box[step, sender] = value
+            (self._box[step, sender],) = content
             self._changed.notify_all()
 
     async def stop(self, reason: str) -> None:
@@ -105,7 +105,7 @@ class Rank:
             self._check(step)
         received = [*values]
         for place in others:
-            (received[place],) = self._box.pop((step, place))
+            received[place] = self._box.pop((step, place))
         return received
 
     def _forget_sent(self) -> None:

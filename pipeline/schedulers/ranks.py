@@ -120,7 +120,7 @@ class RankExecution(Execution):
         ops = array_module(self.backend)
         messages: list[Any] = []
         for rank, value in enumerate(values):
-            numbers = [self.own(*each, is_own=rank == self.rank) for each in waiting]
+            numbers = tuple(self.own(*each, is_own=rank == self.rank) for each in waiting)
             message = (value, numbers)
             messages.append(message if rank == self.rank else on_host(ops, message))
         received = self.send(messages)

@@ -4,8 +4,10 @@ import os
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
+from distributed import Client, LocalCluster
 
 import mstflow
 from exchange_graphs import GRAPHS
@@ -70,6 +72,16 @@ def test_workers_with_different_backends():
             assert forest.edge_ids.tolist() == kruskal(GRAPHS[name]).tolist()
 
 
+def test_workers_that_are_threads():
+    with (
+        LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as local,
+        Client(local, set_as_default=False) as client,
+    ):
+        for name in ("skewed", "grid"):
+            forest = solve(GRAPHS[name], scheduler=client, partitions=3)
+            assert forest.edge_ids.tolist() == kruskal(GRAPHS[name]).tolist()
+
+
 def test_files_and_chunks(cluster, tmp_path):
     from dask import delayed
 
@@ -97,10 +109,13 @@ def test_report_equals_that_of_threads(cluster):
     assert calls(there) == [each for each in calls(here) if "_of_" not in each[1]]
 
 
-def ping_pong(steps, exchange):
+def keep_exchanging(count, steps, pause, exchange):
     for step in range(steps):
-        assert exchange([step, step]) == [step, step]
-    return steps
+        time.sleep(pause)
+        assert exchange([step] * count) == [step] * count
+
+
+forever = partial(keep_exchanging, 2, 10**9, 0)
 
 
 def end(exchange):
@@ -119,8 +134,13 @@ def together(client, *functions):
     )
 
 
-def forever(exchange):
-    ping_pong(10**9, exchange)
+def test_a_late_rank_gets_all_values():
+    """Workers in one process receive the objects that were sent, which senders clear."""
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as local,
+        Client(local, set_as_default=False) as client,
+    ):
+        together(client, *(partial(keep_exchanging, 3, 20, pause) for pause in (0, 0, 0.01)))
 
 
 def test_a_lost_worker_is_named():
