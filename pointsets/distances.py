@@ -42,6 +42,8 @@ _SMALLEST_NORMAL, _SUBNORMAL = 2.0**-126, 1.5 * 2.0**-97
 #: The number of pairs for which a function is called once, if it is the metric. It computes all
 #: distances of a block, and those of the pairs are the diagonal.
 _PAIRS = 16
+#: The number of axes from which rows are accumulated one by one.
+_MANY_AXES = 16
 
 #: The arcsine of x is x + x * t * P(t) / Q(t) for t = x^2 up to 1/4, with these coefficients in
 #: ascending order. Source: fdlibm, `e_asin.c`.
@@ -85,6 +87,26 @@ def distances(metric: Any, dtype: str, left: Iterable[Any], right: Iterable[Any]
             total = total + abs(difference)
         else:
             total = np.maximum(total, abs(difference))
+    return _converted(total, convert, dtype)
+
+
+def row_distances(metric: Any, dtype: str, left: Any, right: Any) -> Any:
+    """Return the distance of each row of a NumPy array to the same row of another one.
+
+    The result is that of `distances`. With many axes, columns are spread over memory, and rows are
+    accumulated instead, in the same order.
+    """
+    if callable(metric) or left.shape[1] < _MANY_AXES:
+        return distances(metric, dtype, left.T, right.T)
+    norm, convert = METRICS[metric]
+    terms = left - right
+    terms = np.multiply(terms, terms, out=terms) if norm == SQUARES else np.abs(terms, out=terms)
+    together = np.maximum if norm == LARGEST else np.add
+    return _converted(together.accumulate(terms, axis=1, out=terms)[:, -1], convert, dtype)
+
+
+def _converted(total: Any, convert: int, dtype: str) -> Any:
+    """Convert reduced distances to distances."""
     if convert == ROOT:
         total = np.sqrt(total)
     elif convert == HALF:

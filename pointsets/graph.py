@@ -23,7 +23,7 @@ from ..graphs.source import EdgeSource
 from ..runtime.identity import digest, identify
 from ..runtime.team import in_shares
 from .coordinates import as_floats
-from .distances import METRICS, SQUARES, distance_block, distances
+from .distances import METRICS, SQUARES, distance_block, row_distances
 from .memory import check_available
 
 _MAX_POINTS = math.isqrt(2**63 - 1)  # edge ids are less than 2^63
@@ -204,7 +204,7 @@ class PointSegment(Range):
     def pairs(self, edge_ids: NDArray[np.int64]) -> Columns:
         """Return u, v and weight of edges."""
         u, v = np.divmod(edge_ids, len(self.rows))
-        weight = distances(self.metric, self.dtype, self.rows[u].T, self.rows[v].T)
+        weight = row_distances(self.metric, self.dtype, self.rows[u], self.rows[v])
         if self.min_samples > 1:
             weight = np.maximum(weight, np.maximum(self.core[u], self.core[v]))
         return u, v, weight.astype(self.dtype)

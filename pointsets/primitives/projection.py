@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 #: The number of points from which axes are computed, and of those projected at once.
-_SAMPLE, _BLOCK = 512, 4096
+_SAMPLE, _BLOCK = 256, 4096
 #: Powers of two between which the largest coordinate must be: then no square overflows, and
 #: underflow is far smaller than the error of rounding.
 _SMALLEST, _LARGEST = 2.0**-200, 2.0**200
@@ -27,14 +27,15 @@ def random_sample(rows: Array, count: int) -> Array:
     return rows[np.unique(np.random.default_rng(0).integers(0, len(rows), count))]
 
 
-def principal_axes(sample: Array) -> tuple[Array, Array]:
-    """Return the center and the principal axes of points.
+def principal_axes(rows: Array) -> tuple[Array, Array]:
+    """Return the center and the principal axes of a sample of points.
 
     The axes are orthonormal columns, the one of the largest variance first.
 
     Source: Sirovich, "Turbulence and the Dynamics of Coherent Structures", Quarterly of Applied
     Mathematics 45 (1987), for axes from the products of points with each other.
     """
+    sample = random_sample(rows, _SAMPLE)
     center = sample.mean(axis=0)
     sample = sample - center
     if len(sample) >= sample.shape[1]:
@@ -59,7 +60,7 @@ def project(rows: Array, count: int) -> tuple[Array, float] | None:
     size, num_axes = rows.shape
     if not _SMALLEST <= max(float(rows.max()), -float(rows.min())) <= _LARGEST:
         return None
-    center, axes = principal_axes(random_sample(rows, _SAMPLE))
+    center, axes = principal_axes(rows)
     axes = axes[:, :count]
     count = axes.shape[1]
     result = np.empty((size, count + 1))

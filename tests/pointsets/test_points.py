@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 import mstflow
 from mstflow.errors import GraphError, MemoryBoundError, OptionError, OutOfMemoryError
-from mstflow.pointsets.distances import METRICS
+from mstflow.pointsets.distances import METRICS, distances, row_distances
 from mstflow.pointsets.memory import check_available
 from oracle import kruskal_of_pairs
 
@@ -288,6 +288,14 @@ def test_bad_points_are_refused(values, options, error, message):
 def test_options_that_do_not_apply_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         solve(mstflow.points([[0.0], [1.0], [3.0]]), **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_distances_of_rows_are_added_in_the_order_of_columns(metric, dtype):
+    left, right = np.random.default_rng(0).normal(size=(2, 200, 50)) / 50
+    expected = distances(metric, dtype, left.T, right.T)
+    assert_array_equal(row_distances(metric, dtype, left, right), expected)
 
 
 class Unread:
