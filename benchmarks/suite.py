@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from mstflow.errors import OptionError
 
 from . import (
+    choices,
     clusters,
     codes,
     estimators,
@@ -41,6 +42,7 @@ SUITE: dict[str, Benchmark] = {
     "estimators": estimators.BENCHMARK,
     "grids": grids.BENCHMARK,
     "points": points.BENCHMARK,
+    "choices": choices.BENCHMARK,
 }
 #: The benchmark of each table that a page can quote, and the table.
 TABLES: dict[str, tuple[str, Table]] = {

@@ -8,8 +8,10 @@ only once for each installation.
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
+from ..errors import GraphWarning
 from ..pipeline.pipeline import Pipeline
 from ..primitives import resolve_backend, why_not
 from ..runtime.kernel_cache import is_cached
@@ -25,6 +27,8 @@ _PAIR, _SQUARE, _OTHER = 20, 0.5, 2.0
 #: NumPy searches no tree: the definition of a search compares all pairs, and takes this many times
 #: as long as the blocks.
 _TREE = 10
+#: Seconds from which a run on NumPy starts with a warning.
+_LONG = 10.0
 #: A kernel that every run by blocks compiles, and one of every run on a tree.
 BLOCKS_KERNEL, TREE_KERNEL = "keep_for_rows", "search_outside"
 
@@ -39,6 +43,7 @@ def choose(segment: Any, chosen: Pipeline | None, backend: str) -> tuple[Pipelin
         name = "numpy" if why_not("numba") else "numba"
     without = chosen or boruvka_blocks
     if name == "numpy":
+        _warn_of_time(numpy_seconds(segment, without.name), len(segment.rows))
         return without, name, ""
     best, reason = (chosen, "") if chosen else _fastest(segment, may_project=name == "numba")
     if backend != "auto" or kernels_pay(best, numpy_seconds(segment, without.name)):
@@ -61,6 +66,18 @@ def numpy_seconds(segment: Any, algorithm: str) -> float:
     is_square = isinstance(segment.metric, str) and METRICS[segment.metric].norm == SQUARES
     seconds = count * count * 1e-9 * (_PAIR + axes * (_SQUARE if is_square else _OTHER))
     return float(seconds if algorithm == boruvka_blocks.name else _TREE * seconds)
+
+
+def _warn_of_time(seconds: float, count: int) -> None:
+    """Warn before a run on NumPy that takes long."""
+    if seconds >= _LONG:
+        is_missing = why_not("numba")
+        remedy = "install the extra 'cpu'" if is_missing else "pass backend='numba'"
+        message = (
+            f"NumPy compares all pairs of {count:,} points, which takes about {seconds:.0f} s; "
+            f"{remedy} to search a tree by compiled kernels"
+        )
+        warnings.warn(message, GraphWarning, stacklevel=2)
 
 
 def kernels_pay(pipeline: Pipeline, seconds: float) -> bool:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mstflow
-from mstflow.pointsets.choice import numpy_seconds
+from mstflow.errors import GraphWarning
+from mstflow.pointsets.choice import choose, numpy_seconds
 from mstflow.pointsets.probe import probe
 from processes import run_python
 
@@ -59,6 +60,12 @@ def test_the_estimated_time_is_quadratic_and_grows_with_axes():
     assert seconds(2000, 2) == pytest.approx(4 * seconds(1000, 2))
     assert seconds(100, 2) < seconds(100, 9) < seconds(100, 9, "manhattan")
     assert seconds(100, 2, algorithm="boruvka-points") == pytest.approx(10 * seconds(100, 2))
+
+
+def test_long_runs_on_numpy_start_with_a_warning():
+    segment = mstflow.points(np.zeros((30_000, 2))).only_segment
+    with pytest.warns(GraphWarning, match=r"30,000 points, .* about 19 s; pass backend='numba'"):
+        choose(segment, None, "numpy")
 
 
 def normal(n, axes):
