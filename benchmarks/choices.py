@@ -40,14 +40,19 @@ print(json.dumps({{"first": seconds[0], "seconds": min(seconds[1:])}}))
 """
 
 
-def rows(cases: Sequence[Sequence[object]], limit: float, rounds: int = 1) -> Iterator[Row]:
+def rows(
+    cases: Sequence[Sequence[object]],
+    limit: float,
+    rounds: int = 1,
+    choices: Sequence[str] = tuple(CHOICES),
+) -> Iterator[Row]:
     """Yield the seconds of the first solve of a process, and those of the fastest later one.
 
     `cases` are data sets, numbers of axes and of points. A process is stopped after `limit`
     seconds. The time to compile kernels is not included: the first round is not recorded.
     """
     calls = []
-    for (data, axes, points), choice in itertools.product(cases, CHOICES):
+    for (data, axes, points), choice in itertools.product(cases, choices):
         text = _PROGRAM.format(data=DATA[str(data)], options=CHOICES[choice])
         names = {"points": points, "axes": axes, "data": data, "choice": choice}
         calls.append((names, program(text, points, axes, limit=limit, touched=0)))
@@ -78,7 +83,7 @@ BENCHMARK = Benchmark(
         ],
         "limit": 6,
     },
-    {"cases": [["normal", 2, 10]]},
+    {"cases": [["normal", 2, 10]], "choices": ["auto"]},
     {
         "choices": Table(*_LINES, {"": milliseconds()}),
         "choices-first": Table(*_LINES, {"": milliseconds("first")}),
