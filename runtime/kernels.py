@@ -14,9 +14,11 @@ from typing import Any
 import numba
 import numpy as np
 from numba import njit
+from numba.core import event
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from ..progress import report_progress
 from .kernel_cache import cache_folder
 
 _OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy"}
@@ -60,6 +62,23 @@ def kernel(function: Any) -> Any:
             if Path(compiled.stats.cache_path).is_relative_to(folder):
                 return compiled
     return njit(nogil=True, **_OPTIONS)(function)
+
+
+class _Compiling(event.Listener):
+    """Reports as progress that Numba compiles a kernel, which otherwise looks like a stop."""
+
+    def on_start(self, event: Any) -> None:
+        """Report it to the listener of the calling thread."""
+        package, module = __name__.partition(".")[0], event.data["dispatcher"].py_func.__module__
+        if module.partition(".")[0] == package:
+            report_progress("compiling kernels, once", 0, 0)
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing: the next step reports itself."""
+
+
+_register: Any = event.register  # has no types
+_register("numba:compile", _Compiling())
 
 
 def plain(array: NDArray[Any]) -> NDArray[Any]:

@@ -24,7 +24,9 @@ _SMALLEST, _LARGEST = 2.0**-200, 2.0**200
 
 def random_sample(rows: Array, count: int) -> Array:
     """Return up to `count` different points, the same ones in each call."""
-    return rows[np.unique(np.random.default_rng(0).integers(0, len(rows), count))]
+    places = np.unique(np.random.default_rng(0).integers(0, len(rows), count))
+    sample: Array = rows[places]
+    return sample
 
 
 def principal_axes(rows: Array) -> tuple[Array, Array]:

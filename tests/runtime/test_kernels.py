@@ -142,3 +142,23 @@ def test_a_solve_without_kernels_does_not_import_numba(tmp_path):
         "-c", SOLVE_WITHOUT_KERNELS, variables={"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+REPORT_STEPS = """
+import numpy as np
+import mstflow
+u = np.arange(1000)
+steps = []
+progress = lambda step, done, total: steps.append(step)
+mstflow.minimum_spanning_forest((u, u // 2, u), backend="numba", progress=progress)
+print(steps.count("compiling kernels, once"))
+"""
+
+
+def test_compiling_is_reported_once(tmp_path):
+    def reports():
+        variables = {"NUMBA_CACHE_DIR": str(tmp_path)}
+        return int(run_python("-c", REPORT_STEPS, variables=variables).stdout)
+
+    assert reports() > 0
+    assert reports() == 0
