@@ -1,19 +1,19 @@
 """Choose the algorithm and the backend of a run on points, by the time that they take.
 
-A search tree takes kernels. NumPy compares all pairs by blocks, which takes seconds from about ten
-thousand points on. Loading kernels takes less than a second, and compiling them takes several, but
-only once for each installation.
+A search tree takes kernels. NumPy compares all pairs by blocks, which takes a second for ten
+thousand points. Loading kernels takes half a second, so the first small runs of a process use
+NumPy; see `primitives.loading`. Compiling takes several seconds, once for each installation.
 """
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import Any
 
 from ..errors import GraphWarning
 from ..pipeline.pipeline import Pipeline
 from ..primitives import resolve_backend, why_not
+from ..primitives.loading import Losses, loading_pays
 from ..runtime.kernel_cache import is_cached
 from ..runtime.sizes import sizes
 from .catalogue.boruvka_blocks import boruvka_blocks
@@ -23,7 +23,7 @@ from .probe import probe
 
 #: Nanoseconds in which NumPy compares a pair of points by blocks, and for each of its coordinates:
 #: squared distances come from matrix products.
-_PAIR, _SQUARE, _OTHER = 20, 0.5, 2.0
+_PAIR, _SQUARE, _OTHER = 10, 0.2, 3.5
 #: NumPy searches no tree: the definition of a search compares all pairs, and takes this many times
 #: as long as the blocks.
 _TREE = 10
@@ -31,6 +31,12 @@ _TREE = 10
 _LONG = 10.0
 #: A kernel that every run by blocks compiles, and one of every run on a tree.
 BLOCKS_KERNEL, TREE_KERNEL = "keep_for_rows", "search_outside"
+
+#: The seconds of this process's runs on NumPy, by estimates. Kernels take a tenth of them, which is
+#: less than the error of an estimate, so all of them count as lost.
+_seconds_lost = Losses()
+#: The kinds of kernels that this process has used.
+_loaded: set[tuple[str, bool]] = set()
 
 
 def choose(segment: Any, chosen: Pipeline | None, backend: str) -> tuple[Pipeline, str, str]:
@@ -46,9 +52,12 @@ def choose(segment: Any, chosen: Pipeline | None, backend: str) -> tuple[Pipelin
         _warn_of_time(numpy_seconds(segment, without.name), len(segment.rows))
         return without, name, ""
     best, reason = (chosen, "") if chosen else _fastest(segment, may_project=name == "numba")
-    if backend != "auto" or kernels_pay(best, numpy_seconds(segment, without.name)):
+    seconds = numpy_seconds(segment, without.name)
+    if backend != "auto" or _kind(best) in _loaded or _kernels_pay(best, seconds):
+        if name == "numba":
+            _loaded.add(_kind(best))
         return best, name, reason
-    if not chosen and _kind(boruvka_blocks) in _state()[0]:
+    if not chosen and _kind(boruvka_blocks) in _loaded:
         return boruvka_blocks, name, "these kernels are loaded"
     return without, "numpy", "loading or compiling kernels takes longer"
 
@@ -80,27 +89,11 @@ def _warn_of_time(seconds: float, count: int) -> None:
         warnings.warn(message, GraphWarning, stacklevel=2)
 
 
-def kernels_pay(pipeline: Pipeline, seconds: float) -> bool:
-    """Return whether to run a pipeline by kernels, if NumPy takes this number of seconds.
-
-    A process loads them once its runs on NumPy would have taken as long as loading takes, and
-    compiles them once they would have taken a second.
-    """
-    loaded, spent = _state()
-    if _kind(pipeline) not in loaded:
-        spent.append(seconds)
-        total = sum(spent)
-        must_load = total >= sizes().points_loaded_from and _are_cached(pipeline)
-        if not (must_load or total >= sizes().points_compiled_from):
-            return False
-        loaded.add(_kind(pipeline))
-    return True
-
-
-@functools.cache
-def _state() -> tuple[set[tuple[str, bool]], list[float]]:
-    """Return the kinds of kernels that this process uses, and the seconds of other runs."""
-    return set(), []
+def _kernels_pay(pipeline: Pipeline, seconds: float) -> bool:
+    """Return whether to load the kernels of a pipeline, if NumPy takes this number of seconds."""
+    lost = _seconds_lost.add(seconds)
+    loaded_from, compiled_from = sizes().points_loaded_from, sizes().points_compiled_from
+    return loading_pays(lost, loaded_from, compiled_from, lambda: _are_cached(pipeline))
 
 
 def _kind(pipeline: Pipeline) -> tuple[str, bool]:

@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..plugins import Plugin, registered, wing
 from ..runtime.kernel_cache import is_cached
 from ..runtime.sizes import sizes
 from .checked import CheckedModule
+from .loading import Losses, loading_pays
 from .vocabulary import ArrayModule
 
 #: For each array module, the module and the name of its factory, and the library that it needs.
@@ -32,6 +32,9 @@ _EXTRAS = {
 
 #: A kernel of `compiled.kruskal` that stands for all; `mstflow info --compile` stores all at once.
 SAMPLE_KERNEL = "deal"
+
+#: The edges of the graphs that this process solved without kernels.
+_edges_solved = Losses()
 
 #: Whether primitives check their arguments: the environment variable ``MSTFLOW_DEBUG``.
 DEBUG = os.environ.get("MSTFLOW_DEBUG", "") not in ("", "0")
@@ -130,12 +133,6 @@ def resolve_backend(backend: Any, num_edges: int, *, on_device: bool = False) ->
     return backend
 
 
-@functools.cache
-def _edges_solved() -> list[int]:
-    """Return the numbers of edges of the graphs that this process solved without kernels."""
-    return []
-
-
 def _kernels_pay(num_edges: int) -> bool:
     """Return whether compiled kernels are faster for this graph, or for many such graphs.
 
@@ -143,19 +140,9 @@ def _kernels_pay(num_edges: int) -> bool:
     """
     if f"{__name__}.compiled.arrays" in sys.modules:
         return num_edges >= sizes().kernels_used_from
-    _edges_solved().append(num_edges + sizes().calls)
-    return loading_pays(sum(_edges_solved()), _are_cached)
-
-
-def loading_pays(edges_so_far: int, are_cached: Callable[[], bool]) -> bool:
-    """Return whether to load kernels, or to compile them if they are not in the cache.
-
-    A process loads them once its solves without kernels have taken as long as loading takes. So it
-    never takes more than twice as long as with the best choice, whichever graphs follow.
-    """
-    if edges_so_far >= sizes().kernels_compiled_from:
-        return True
-    return edges_so_far >= sizes().kernels_loaded_from and are_cached()
+    edges = _edges_solved.add(num_edges + sizes().calls)
+    loaded_from, compiled_from = sizes().kernels_loaded_from, sizes().kernels_compiled_from
+    return loading_pays(edges, loaded_from, compiled_from, _are_cached)
 
 
 @functools.cache

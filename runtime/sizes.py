@@ -73,7 +73,7 @@ class Sizes:
     labels_in_memory: int = 2**23
     #: Seconds of runs on points without kernels, from which "auto" loads the kernels from the cache
     #: (which takes as long), and compiles them (seven seconds, once).
-    points_loaded_from: float = 0.6
+    points_loaded_from: float = 0.45
     points_compiled_from: float = 1.0
     #: Points of a range, which a thread processes before it takes the next one. The points of a
     #: subtree of this size fit in the cache while it is built.

@@ -13,10 +13,9 @@ from hypothesis.extra import numpy as arrays
 
 import mstflow
 from graph_strategies import WEIGHT_DTYPES
-from mstflow import EdgeList, minimum_spanning_forest, primitives
+from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.errors import GraphError, MstflowError, OptionError, OutOfMemoryError
 from mstflow.forest.edges import total
-from mstflow.runtime.sizes import sizes
 from processes import run_python
 
 U, V, W = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 3]), np.array([3.0, 1.0, 2.0, 5.0])
@@ -177,19 +176,6 @@ def test_unreachable_scheduler():
     quick = dask.config.set({"distributed.comm.timeouts.connect": "200ms"})
     with quick, pytest.raises(OptionError, match="no scheduler answers at tcp://"):
         minimum_spanning_forest((U, V, W), scheduler="tcp://127.0.0.1:9")
-
-
-@pytest.mark.parametrize(
-    ("are_cached", "edges_so_far", "expected"),
-    [
-        (True, sizes().kernels_loaded_from, True),
-        (True, sizes().kernels_loaded_from - 1, False),
-        (False, sizes().kernels_compiled_from - 1, False),
-        (False, sizes().kernels_compiled_from, True),
-    ],
-)
-def test_when_kernels_are_loaded(are_cached, edges_so_far, expected):
-    assert primitives.loading_pays(edges_so_far, lambda: are_cached) is expected
 
 
 @pytest.mark.skipif("numba" not in mstflow.backends(), reason="without kernels")
