@@ -174,7 +174,9 @@ def origin(record: Mapping[str, Any]) -> str:
         f"{machine['processors']} processors (together {machine['parallel_arithmetic']:.1f} "
         f"times as fast as one), {machine['memory_gb']:.0f} GB; {', '.join(known)}."
     )
-    if record["others"] > DISTURBED:
+    if record["others"] is None:
+        text += " The use by other programs was not measured."
+    elif record["others"] > DISTURBED:
         text += f" Other programs kept {record['others']:.1f} processors busy."
     return text
 

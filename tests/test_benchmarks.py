@@ -311,6 +311,7 @@ def test_a_record_is_measured_once(tmp_path, capsys):
     assert "| size | s |\n| --- | ---: |\n| 7 | 2 |\n" in text
     assert "Commit 0123456, " in text
     assert "Other programs kept 0.3 processors busy." in text
+    assert "other programs was not measured." in tables.origin({**known, "others": None})
     assert text.endswith("<!-- end -->\nText.\n")
     page.write_text(text)
     assert tables.written(page, {"sizes": ("sizes", table)}, lambda *_: known) == text
