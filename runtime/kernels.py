@@ -69,8 +69,8 @@ class _Compiling(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """Report it to the listener of the calling thread."""
-        package, module = __name__.partition(".")[0], event.data["dispatcher"].py_func.__module__
-        if module.partition(".")[0] == package:
+        module = event.data["dispatcher"].py_func.__module__ or ""  # None in code from `exec`
+        if module.partition(".")[0] == __name__.partition(".")[0]:
             report_progress("compiling kernels, once", 0, 0)
 
     def on_end(self, event: Any) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ from ..libraries.arrow_tables import (
     arrow_columns,
     arrow_dtypes,
     arrow_errors,
-    arrow_graph,
     keyed_schema,
     stated_num_vertices,
     with_keys,
@@ -62,14 +62,15 @@ def read_arrow(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeL
     with arrow_errors(path):
         opened = _opened(path, choose, keys)
         _check_size(path, opened)
-        return arrow_graph(pa.concat_tables(opened.tables(path, keys)), weight)
+        columns = arrow_columns(opened.names, pa.concat_tables(opened.tables(keys)))
+        return EdgeList(*columns, num_vertices=stated_num_vertices(opened.schema.metadata))
 
 
 def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
     """Yield the chosen columns, and a table of them, for at most `_TABLE_ROWS` rows at a time."""
     with arrow_errors(path):
         opened, num_bytes = _opened(path, choose, keys), 0
-        for table in opened.tables(path, keys):
+        for table in opened.tables(keys):
             num_bytes += table.get_total_buffer_size()  # `nbytes` fails on views before pyarrow 21
             check_decompressed(path, num_bytes)
             for start in range(0, max(1, len(table)), _TABLE_ROWS):
@@ -84,7 +85,7 @@ def arrow_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Edg
     names, batches = opened.names, opened.batches
     starts = accumulate((batch.num_rows for batch in batches), initial=0)
     segments = (
-        RecordBatch(path, opened.state, batch, names, start, keys, stop=batch.num_rows)
+        RecordBatch(path, opened.state, opened.file, batch, names, start, keys, stop=batch.num_rows)
         for batch, start in zip(batches, starts, strict=False)
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
@@ -98,6 +99,7 @@ class RecordBatch(Range):
 
     path: Place
     state: FileState
+    file: _File = field(compare=False, repr=False)
     batch: _Batch
     columns: ColumnNames
     #: The first row of the record batch.
@@ -132,27 +134,25 @@ class RecordBatch(Range):
 
     def _read(self) -> Columns:
         with unchanged(self.path, self.state), arrow_errors(self.path):
-            table = _read_batch(self.path, self.state, self.batch, self.columns.present)
+            table = _read_batch(self.file, self.batch)
             return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
 
 
 class _Opened(NamedTuple):
     """The metadata of a file or stream: its columns, those of the graph, and its batches."""
 
+    file: _File
     state: FileState
     schema: Any
     names: ColumnNames
     batches: list[_Batch]
 
-    def tables(self, path: Place, keys: Keys) -> Iterator[Any]:
+    def tables(self, keys: Keys) -> Iterator[Any]:
         """Yield a table of the columns of the graph for each record batch; at least one table."""
-        names, empty_tables = (
-            self.names.present,
-            [] if self.batches else [self.schema.empty_table()],
-        )
-        batches = (_read_batch(path, self.state, batch, names) for batch in self.batches)
+        empty_tables = [] if self.batches else [self.schema.empty_table()]
+        batches = (_read_batch(self.file, batch) for batch in self.batches)
         for table in itertools.chain(batches, empty_tables):
-            yield with_keys(table, keys).select(names)
+            yield with_keys(table, keys).select(self.names.present)
 
 
 def _check_size(path: Place, opened: _Opened) -> dict[str, np.dtype[Any]]:
@@ -172,7 +172,8 @@ def _opened(path: Place, choose: Choose, keys: Keys) -> _Opened:
         file.seek(0)
         schema, batches = _batches_of_file(path, file) if is_file else _batches_of_stream(file)
     schema = keyed_schema(schema, keys)
-    return _Opened(state, schema, choose(schema.names), batches)
+    names = choose(schema.names)
+    return _Opened(_File(path, names.present), state, schema, names, batches)
 
 
 def _batches_of_file(path: Place, file: Any) -> tuple[Any, list[_Batch]]:
@@ -225,14 +226,49 @@ def _options(included: list[int]) -> Any:
     return pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
 
 
-def _read_batch(path: Place, state: FileState, batch: _Batch, names: list[str]) -> Any:
-    """Read the columns with these names, if the record batch has them, as a `pyarrow.Table`."""
+@dataclass(frozen=True, eq=False)
+class _File:
+    """A file or stream of which these columns are read, as long as there are record batches of it.
+
+    Opening a file takes time for each of its record batches, so each thread keeps one reader. The
+    file is not memory-mapped: if a mapped file is truncated, an access ends the process.
+    """
+
+    path: Place
+    names: list[str]
+
+    def batch(self, number: int) -> Any:
+        """Read a record batch of a file."""
+        readers = _of_thread.readers
+        reader = readers.pop(self, None)  # a reader that fails is not used again
+        if reader is None:
+            readers.clear()
+            path = self.path
+            source = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
+            reader = _open(pa.ipc.open_file, source, self.names)
+        batch = reader.get_batch(number)
+        readers[self] = reader
+        return batch
+
+
+class _OfThread(threading.local):
+    """The reader that each thread has used last, until its file is collected."""
+
+    def __init__(self) -> None:
+        self.readers: WeakKeyDictionary[_File, Any] = WeakKeyDictionary()
+
+
+_of_thread = _OfThread()
+
+
+def _read_batch(file: _File, batch: _Batch) -> Any:
+    """Read the columns of a file, if the record batch has them, as a `pyarrow.Table`."""
     if batch.messages:
-        source = pa.py_buffer(_read_messages(path, batch.messages))
-        with _open(pa.ipc.open_stream, source, names) as reader:
+        source = pa.py_buffer(_read_messages(file.path, batch.messages))
+        with _open(pa.ipc.open_stream, source, file.names) as reader:
             table = pa.table(reader.read_next_batch())
     else:
-        table = pa.table(_file_reader(path, state, names).get_batch(batch.number))
+        table = pa.table(file.batch(batch.number))
     table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
     return table
 
@@ -242,25 +278,6 @@ def _open(open_: Callable[..., Any], source: Any, names: list[str]) -> Any:
     with open_(source) as reader:
         included = [place for place, name in enumerate(reader.schema.names) if name in names]
     return open_(source, options=_options(included))
-
-
-def _file_reader(path: Place, state: FileState, names: list[str]) -> Any:
-    """Return a reader of a file in this state.
-
-    Opening a file takes time for each of its record batches, so each thread keeps its last reader.
-    The file is not memory-mapped: if a mapped file is truncated, an access ends the process.
-    """
-    key = path, state, names
-    last, reader = getattr(_last, "opened", (None, None))
-    if last != key:
-        file = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
-        reader = _open(pa.ipc.open_file, file, names)
-        _last.opened = key, reader
-    return reader
-
-
-#: The reader that each thread has used last, and its key.
-_last = threading.local()
 
 
 def _read_messages(path: Place, messages: Sequence[_Bytes]) -> NDArray[np.uint8]:

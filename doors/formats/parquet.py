@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -81,24 +81,32 @@ def _row_groups(
     """Return the row groups, the dtypes of their columns, and the number of vertices if stated."""
     state = FileState.of(path)
     with unchanged(path, state), arrow_errors(path):
-        footer = _footer(path, state)
+        file = _File(path)
+        footer = _footer(file)
         schema = keyed_schema(footer.schema.to_arrow_schema(), keys)
         names = choose_columns(schema.names, weight)
         dtypes = arrow_dtypes(names, schema)
         num_vertices = stated_num_vertices(footer.metadata)
     starts = _starts(footer)
     groups = [
-        RowGroup(path, state, group, names, start, stop - start, keys, stop=stop - start)
+        RowGroup(path, state, file, group, names, start, stop - start, keys, stop=stop - start)
         for group, (start, stop) in enumerate(pairwise(starts))
     ]
     return groups, [dtypes[name] for name in names.present], num_vertices
 
 
+@dataclass(frozen=True, eq=False)
+class _File:
+    """A file that was opened; opened again, it may have other content in the same state."""
+
+    path: Place
+
+
 @functools.lru_cache(_FOOTERS)
-def _footer(path: Place, state: FileState) -> Any:  # a file in another state has another footer
+def _footer(file: _File) -> Any:
     """Return the metadata of a file, which are parsed once, not for each row group."""
-    with _opened(path) as file:
-        return file.metadata
+    with _opened(file.path) as opened:
+        return opened.metadata
 
 
 def _stored(file: Any, names: ColumnNames) -> list[str]:
@@ -112,6 +120,7 @@ class RowGroup(Range):
 
     path: Place
     state: FileState
+    file: _File = field(compare=False, repr=False)
     group: int
     columns: ColumnNames
     #: The first row of the row group, and its number of rows.
@@ -146,14 +155,12 @@ class RowGroup(Range):
 
     def columns_of_all_rows(self) -> Columns:
         """Read u, v and weight (or None) of the row group."""
-        with unchanged(self.path, self.state):
-            footer = _footer(self.path, self.state)
-            with _opened(self.path, footer) as file:
-                # The threads of mstflow read several row groups.
-                table = file.read_row_group(
-                    self.group, columns=_stored(file, self.columns), use_threads=False
-                )
-                return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
+        with unchanged(self.path, self.state), _opened(self.path, _footer(self.file)) as file:
+            # The threads of mstflow read several row groups.
+            table = file.read_row_group(
+                self.group, columns=_stored(file, self.columns), use_threads=False
+            )
+            return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
 
 
 def _starts(footer: Any) -> list[int]:

@@ -1,12 +1,17 @@
 """Arrow IPC files and streams are read by record batches."""
 
+import fsspec
 import numpy as np
+import psutil
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import mstflow
+from mstflow.doors.file_checks import FileState
 from mstflow.doors.files import open_files
 from mstflow.doors.formats.arrow import arrow_source, read_arrow
+from mstflow.doors.places.url import places_of
 from mstflow.errors import FileFormatError, MemoryBoundError
 
 KINDS = {"file": pa.ipc.new_file, "stream": pa.ipc.new_stream}
@@ -85,3 +90,50 @@ def test_damaged_files(tmp_path, kind):
     path.write_bytes(data + b" ")
     with pytest.raises(FileFormatError, match="changed while it was being read"):
         source.columns()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "parquet"])
+@pytest.mark.parametrize("memory", [None, "1GB"])
+def test_columns_by_position(tmp_path, kind, memory):
+    table = pa.table({"w": [5, 6, 1], "a": [0, 1, 0], "b": [1, 2, 2], "other": [0, 0, 1]})
+    path = tmp_path / f"g.{'parquet' if kind == 'parquet' else 'arrow'}"
+    if kind == "parquet":
+        parquet.write_table(table, path)
+    else:
+        with KINDS[kind](path, table.schema) as file:
+            file.write_table(table)
+    for weight, total in ((0, 6), (3, 0)):
+        forest = mstflow.minimum_spanning_forest(path, columns=[1, 2, weight], memory=memory)
+        assert forest.total_weight == total
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_other_content_in_the_same_state(suffix):
+    """Some file systems state the same size and times; a new call reads the file again."""
+
+    def write(num_vertices, weights, mode):
+        table = pa.table({"u": [0, 1, 0], "v": [1, 2, 2], "weight": weights})
+        table = table.replace_schema_metadata({"num_vertices": num_vertices})
+        with fsspec.open(url, mode) as file:
+            if suffix == "parquet":
+                parquet.write_table(table, file, compression="none", use_dictionary=False)
+            else:
+                with pa.ipc.new_file(file, table.schema) as batches:
+                    batches.write_table(table)
+
+    url = f"memory://replaced/g.{suffix}"
+    write("3", [1, 2, 3], "wb")
+    assert mstflow.minimum_spanning_forest(url).edge_ids.tolist() == [0, 1]
+    state = FileState.of(*places_of(url))
+    write("9", [3, 2, 1], "r+b")
+    assert FileState.of(*places_of(url)) == state
+    forest = mstflow.minimum_spanning_forest(url)
+    assert (forest.edge_ids.tolist(), forest.num_vertices) == ([1, 2], 9)
+
+
+def test_a_file_that_was_read_is_closed(tmp_path):
+    written(tmp_path / "g.arrow")
+    source = arrow_source(tmp_path / "g.arrow").with_sizes()
+    assert str(tmp_path / "g.arrow") in {each.path for each in psutil.Process().open_files()}
+    del source
+    assert str(tmp_path / "g.arrow") not in {each.path for each in psutil.Process().open_files()}

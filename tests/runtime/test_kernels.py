@@ -162,3 +162,9 @@ def test_compiling_is_reported_once(tmp_path):
 
     assert reports() > 0
     assert reports() == 0
+
+
+def test_kernels_of_others_without_a_module():
+    namespace = {"__name__": None}
+    exec("def add(x): return x + 1", namespace)
+    assert numba.njit(namespace["add"])(1) == 2
