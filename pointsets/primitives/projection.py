@@ -17,8 +17,8 @@ Array = NDArray[Any]
 
 #: The number of points from which axes are computed, and of those projected at once.
 _SAMPLE, _BLOCK = 256, 4096
-#: Powers of two between which the largest coordinate must be: then no square overflows, and
-#: underflow is far smaller than the error of rounding.
+#: Powers of two for the least length of the longest centered point and for the largest coordinate:
+#: then no square overflows, and underflow is far smaller than the error of rounding.
 _SMALLEST, _LARGEST = 2.0**-200, 2.0**200
 
 
@@ -51,7 +51,7 @@ def project(rows: Array, count: int) -> tuple[Array, float] | None:
     """Return the projections of points on `count` axes with the lengths of the rests, and an error.
 
     The distance of two results exceeds that of the points by at most the error. Return None if the
-    coordinates are so small or so large that their squares are not normal numbers.
+    squares of centered points overflow, or are so small that the error does not cover underflow.
 
     The error is the largest length of a centered point, times the sum of
 
@@ -60,7 +60,7 @@ def project(rows: Array, count: int) -> tuple[Array, float] | None:
       number of terms times 2^-53, and a result has `count` of them.
     """
     size, num_axes = rows.shape
-    if not _SMALLEST <= max(float(rows.max()), -float(rows.min())) <= _LARGEST:
+    if max(float(rows.max()), -float(rows.min())) > _LARGEST:
         return None
     center, axes = principal_axes(rows)
     axes = axes[:, :count]
@@ -73,6 +73,8 @@ def project(rows: Array, count: int) -> tuple[Array, float] | None:
         result[start : start + _BLOCK, :count] = projected
         result[start : start + _BLOCK, count] = np.sqrt(np.einsum("ij,ij->i", block, block))
     longest = math.sqrt(float(np.einsum("ij,ij->i", result, result).max()))
+    if longest < _SMALLEST:
+        return None
     skew = float(abs(axes.T @ axes - np.eye(count)).sum(axis=1).max())
     rounding = 16.0 * (num_axes + count) * math.sqrt(num_axes) * 2.0**-53
     return result, longest * (4.0 * skew + rounding)

@@ -97,9 +97,29 @@ def test_principal_axes_suffice_for_points_near_few_axes():
         assert abs(axes.T @ axes - np.eye(axes.shape[1])).max() < 1e-12
 
 
+@pytest.mark.parametrize("offset", [0.0, 1.0])
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_points_without_normal_squares_are_not_projected(scale):
-    assert project(scale * np.random.default_rng(0).normal(size=(9, 9)), 3) is None
+def test_points_without_normal_squares_are_not_projected(scale, offset):
+    """The squares are those of centered points: a constant column changes none."""
+    rows = scale * np.random.default_rng(0).normal(size=(9, 9))
+    assert project(np.hstack([np.full((9, 1), offset), rows]), 3) is None
+
+
+@pytest.mark.parametrize(
+    ("side", "copies", "scale", "search_axes"), [(7, 40, 1.5e-162, 3), (4, 12, 3e-162, 1)]
+)
+def test_searches_find_the_tree_of_tiny_points_beside_a_constant_column(
+    side, copies, scale, search_axes
+):
+    lattice = np.random.default_rng(1).permutation(list(itertools.product(range(side), repeat=3)))
+    rows = np.hstack([np.ones((side**3, 1)), scale * np.repeat(lattice, copies, axis=1)])
+    graph = mstflow.points(rows)
+    pipeline = mstflow.algorithm("boruvka-points").given(search_axes=search_axes)
+    expected, found = (
+        mstflow.minimum_spanning_forest(graph, algorithm=algorithm, progress=False, **options)
+        for algorithm, options in [("filter-kruskal", {}), (pipeline, {"backend": "numba"})]
+    )
+    assert_array_equal(found.edge_ids, expected.edge_ids)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
