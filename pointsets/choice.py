@@ -3,6 +3,9 @@
 A search tree takes kernels. NumPy compares all pairs by blocks, which takes a second for ten
 thousand points. Loading kernels takes half a second, so the first small runs of a process use
 NumPy; see `primitives.loading`. Compiling takes several seconds, once for each installation.
+
+The kernels that search a tree know the metrics by name. If the metric is a function, only the
+definitions of the primitives search a tree.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..errors import GraphWarning
+from ..errors import GraphWarning, OptionError
 from ..pipeline.pipeline import Pipeline
 from ..primitives import resolve_backend, why_not
 from ..primitives.loading import Losses, loading_pays
@@ -19,6 +22,7 @@ from ..runtime.sizes import sizes
 from .catalogue.boruvka_blocks import boruvka_blocks
 from .catalogue.boruvka_points import boruvka_points
 from .distances import METRICS, SQUARES
+from .primitives.modules import WITH_KERNELS
 from .probe import probe
 
 #: Nanoseconds in which NumPy compares a pair of points by blocks, and for each of its coordinates:
@@ -43,14 +47,25 @@ def choose(segment: Any, chosen: Pipeline | None, backend: str) -> tuple[Pipelin
     """Return the pipeline and the array module for a `PointSegment`, and the reason.
 
     `chosen` is the caller's pipeline, if there is one, and `backend` may be "auto".
+
+    Raises
+    ------
+    OptionError
+        If kernels should search a tree by a metric that is a function.
     """
     name = resolve_backend(backend, 0)
-    if backend == "auto":
-        name = "numpy" if why_not("numba") else "numba"
     without = chosen or boruvka_blocks
+    has_kernels = not (callable(segment.metric) and "tree" in without.fields_read)
+    if backend == "auto":
+        name = "numba" if has_kernels and not why_not("numba") else "numpy"
     if name == "numpy":
-        _warn_of_time(numpy_seconds(segment, without.name), len(segment.rows))
+        _warn_of_time(segment, without.name)
         return without, name, ""
+    if name in WITH_KERNELS and not has_kernels:
+        raise OptionError(
+            f"algorithm {without.name!r} with backend {name!r} takes no function as metric; choose "
+            f"algorithm={boruvka_blocks.name!r}, or backend='numpy'"
+        )
     best, reason = (chosen, "") if chosen else _fastest(segment, may_project=name == "numba")
     seconds = numpy_seconds(segment, without.name)
     if backend != "auto" or _kind(best) in _loaded or _kernels_pay(best, seconds):
@@ -77,16 +92,18 @@ def numpy_seconds(segment: Any, algorithm: str) -> float:
     return float(seconds if algorithm == boruvka_blocks.name else _TREE * seconds)
 
 
-def _warn_of_time(seconds: float, count: int) -> None:
+def _warn_of_time(segment: Any, algorithm: str) -> None:
     """Warn before a run on NumPy that takes long."""
-    if seconds >= _LONG:
-        is_missing = why_not("numba")
-        remedy = "install the extra 'cpu'" if is_missing else "pass backend='numba'"
-        message = (
-            f"NumPy compares all pairs of {count:,} points, which takes about {seconds:.0f} s; "
-            f"{remedy} to search a tree by compiled kernels"
-        )
-        warnings.warn(message, GraphWarning, stacklevel=2)
+    seconds, count = numpy_seconds(segment, algorithm), len(segment.rows)
+    if seconds < _LONG:
+        return
+    message = f"NumPy compares all pairs of {count:,} points, which takes about {seconds:.0f} s"
+    if not callable(segment.metric):
+        remedy = "install the extra 'cpu'" if why_not("numba") else "pass backend='numba'"
+        message += f"; {remedy} to search a tree by compiled kernels"
+    elif algorithm != boruvka_blocks.name:
+        message += f"; algorithm={boruvka_blocks.name!r} is faster for a metric that is a function"
+    warnings.warn(message, GraphWarning, stacklevel=2)
 
 
 def _kernels_pay(pipeline: Pipeline, seconds: float) -> bool:

@@ -13,6 +13,7 @@ A sample is less dense than all points, so the searches meet less than estimated
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -69,6 +70,8 @@ def probe(rows: Array, metric: Any, *, may_project: bool = True) -> Choice:
     if count < _SMALLEST:
         return Choice(False, 0, "few points are compared faster than estimates are made")
     sample = random_sample(rows, count)
+    # A power of two: estimates are the same at every scale, and no square overflows.
+    sample = np.ldexp(sample, -math.frexp(float(abs(sample).max()))[1])
     pairs = 1e-9 * size * size
     per_axis = _PRODUCT if norm == SQUARES else _DIFFERENCE
     seconds = {(False, 0): pairs * (_PAIR + per_axis * num_axes)}

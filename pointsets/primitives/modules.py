@@ -11,7 +11,7 @@ from .blocks import Blocks
 from .searches import Proximity
 
 #: For each array module with kernels for points, the module and the name of the factory.
-_WITH_KERNELS = {
+WITH_KERNELS = {
     "numba": (".compiled.blocks", "NumbaPoints"),
     "cupy": (".cuda.searches", "cupy_points"),
 }
@@ -27,7 +27,7 @@ def with_primitives(backend: str, factory: Any) -> Any:
     `factory` creates the array module called `backend`. Without kernels for points, the definitions
     are added, except for those that the module has itself.
     """
-    if backend in _WITH_KERNELS:
-        module, name = _WITH_KERNELS[backend]
+    if backend in WITH_KERNELS:
+        module, name = WITH_KERNELS[backend]
         return getattr(importlib.import_module(module, __package__), name)
     return type(factory.__name__, (factory, Proximity, Blocks), {})

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import mstflow
-from mstflow.errors import GraphWarning
+from mstflow.errors import GraphWarning, OptionError
 from mstflow.pointsets.choice import choose, numpy_seconds
 from mstflow.pointsets.probe import probe
+from mstflow.runtime.sizes import tuned
 from processes import run_python
 
 #: The first runs of a process on the same points.
@@ -86,6 +87,35 @@ def test_long_runs_on_numpy_start_with_a_warning():
         choose(segment, None, "numpy")
 
 
+def manhattan(left, right):
+    return abs(left[:, None] - right[None]).sum(axis=-1)
+
+
+def test_auto_searches_no_tree_by_kernels_if_the_metric_is_a_function():
+    graph = mstflow.points(normal(100, 4), metric=manhattan)
+    with tuned(points_loaded_from=0.0, points_compiled_from=0.0):
+        forest = mstflow.minimum_spanning_forest(graph, algorithm="boruvka-points")
+    assert forest.report.plan.backend == "numpy"
+    expected = mstflow.minimum_spanning_forest(graph, algorithm="boruvka-blocks", backend="numba")
+    assert np.array_equal(forest.edge_ids, expected.edge_ids)
+
+
+def test_kernels_refuse_to_search_a_tree_if_the_metric_is_a_function():
+    graph = mstflow.points(normal(100, 4), metric=manhattan)
+    with pytest.raises(OptionError, match="algorithm='boruvka-blocks', or backend='numpy'"):
+        mstflow.minimum_spanning_forest(graph, algorithm="boruvka-points", backend="numba")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "remedy"),
+    [("boruvka-blocks", "$"), ("boruvka-points", "; algorithm='boruvka-blocks' is faster")],
+)
+def test_the_warning_names_no_kernels_if_the_metric_is_a_function(algorithm, remedy):
+    segment = mstflow.points(np.zeros((40_000, 2)), metric=manhattan).only_segment
+    with pytest.warns(GraphWarning, match=r"takes about \d+ s" + remedy):
+        choose(segment, mstflow.algorithm(algorithm), "numpy")
+
+
 def normal(n, axes):
     return np.random.default_rng(0).normal(size=(n, axes))
 
@@ -126,6 +156,26 @@ def test_the_probe_projects_only_if_it_may(metric):
     assert probe(rows, "euclidean", may_project=False).search_axes == 0
     assert probe(rows, "euclidean").search_axes > 0
     assert not probe(rows, lambda a, b: a[:, :1] - b[:, 0]).is_tree
+
+
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+def test_estimates_are_the_same_at_every_scale(exponent):
+    rows = near_few_axes(3000, 60, 4)
+    assert probe(np.ldexp(rows, exponent), "euclidean") == probe(rows, "euclidean")
+
+
+@pytest.mark.parametrize("axes", [12, 40])
+@pytest.mark.filterwarnings("error")
+def test_the_probe_takes_the_largest_coordinates(axes):
+    """Sums of squares of two groups of points overflow, also if distances do not."""
+    rows = np.full((2048, axes), 0.49 * (np.finfo(float).max / axes) ** 0.5)
+    rows[:256] *= -1
+    rows[:, 0] *= np.linspace(0.5, 1, len(rows))
+    assert probe(rows, "euclidean") == probe(np.ldexp(rows, -500), "euclidean")
+
+
+def test_the_probe_takes_equal_points():
+    assert probe(np.zeros((2048, 20)), "euclidean") == probe(np.ones((2048, 20)), "euclidean")
 
 
 def test_the_report_has_the_choice():
