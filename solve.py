@@ -68,16 +68,16 @@ def minimum_spanning_forest(
     partitions : int, optional
         Number of partitions, which are ranges of edge ids. Default: one for each worker.
     strategy : str
-        "auto", "whole", "fold", "tree", "two-scan", "sweep", "iterate", "tiles" or "exchange".
-        "whole" solves the graph in memory, in one partition. "fold" reads block by block and
-        replaces a full buffer by its forest. "tree" finds the forest of each partition and merges
-        these forests in a tree. "two-scan" scans for the lightest edges first, then for edges that
-        join the remaining fragments, in further scans if necessary. "iterate" runs each round over
-        all partitions; with `memory`, over the forest of each partition. "tiles" is for grids: it
-        joins the vertices of small boxes first. "exchange" divides the vertices among the
-        partitions. "sweep" keeps the edges in files and needs the least memory, also for the
-        vertices. "auto" chooses one, and the report states the reason. Except for "whole" and
-        "iterate" without `memory`, the pipeline must return the complete forest of its input.
+        "auto", "whole", "scan", "sweep", "iterate", "tiles" or "exchange". "whole" solves the graph
+        in memory, in one partition. "scan" reads block by block; it replaces a full buffer by its
+        forest, or takes the lightest edges first and scans again for edges that join the remaining
+        fragments. The names "fold", "tree" and "two-scan" choose one way (`docs/strategies.md`).
+        "iterate" runs each round over all partitions; with `memory`, over the forest of each
+        partition. "tiles" is for grids: it joins the vertices of small boxes first. "exchange"
+        divides the vertices among the partitions. "sweep" keeps the edges in files and needs the
+        least memory, also for the vertices. "auto" chooses one, and the report states the reason.
+        Except for "whole" and "iterate" without `memory`, the pipeline must return the complete
+        forest of its input.
     split_every : int
         The largest number of results that one task combines.
     memory : int or str, optional

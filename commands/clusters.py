@@ -69,7 +69,7 @@ def _prepare(
     Return the graph with its sizes, and options of the solve. A sweep would need less memory than
     the clusters do.
     """
-    source, strategy = EdgeSource.of(graph), "two-scan"
+    source, strategy = EdgeSource.of(graph), "scan"
     if not source.is_measured:
         check_reading(source, memory)
         source = source.with_sizes()
@@ -78,7 +78,7 @@ def _prepare(
         Workers(task_threads=options.threads or kernel_threads()),
     )
     backend = resolve_backend("auto", facts.num_edges)
-    scans = Situation(request_for(), facts, workers, backend).scans(strategy)
+    scans = Situation(request_for(), facts, workers, backend).scans()
     check_bound(memory, max(scans.least_memory, scans.clusters_memory), facts, strategy)
     return source, {"strategy": strategy, "backend": backend}
 

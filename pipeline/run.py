@@ -46,8 +46,7 @@ class Run:
     @property
     def task_backend(self) -> Backend:
         """The array module of the strategy's own tasks."""
-        loads = self.plan.strategy in ("whole", "iterate", "exchange")
-        reads_blocks = not loads or self.plan.holds_forests
+        reads_blocks = STRATEGIES[self.plan.strategy].reader or self.plan.holds_forests
         return reading_backend(self.backend) if reads_blocks else self.backend
 
     @property
@@ -63,6 +62,7 @@ class Run:
             strategy,
             self.situation.pipeline(strategy),
             holds_forests=self.plan.holds_forests,
+            rescans=self.plan.rescans,
             with_weights=graph.num_chunks > 0,  # Dask would compute the chunks once more
         )
         return replace(flow, result=("forest", "found")) if graph.is_read_once else flow
@@ -124,6 +124,7 @@ class Run:
             "num_vertices": self.source.num_vertices,
             "pipeline": [fingerprint(flow) for flow in (self.flow, self.inner)],
             "partitions": self.plan.partitions,
+            "rescans": self.plan.rescans,
             "split_every": request.split_every,  # determines which forests a merge joins
             "maximum": request.maximum,
         }
@@ -134,7 +135,7 @@ class Run:
     @contextlib.contextmanager
     def _bucket_folder(self, records: object) -> Iterator[str]:
         """Yield a new folder for a sweep without a checkpoint; for other runs, an empty string."""
-        if self.plan.strategy != "sweep" or records is not None:
+        if "sweeper" not in self.flow.fields_read or records is not None:
             yield ""
             return
         with scratch_folder() as folder:
@@ -167,9 +168,10 @@ class Run:
         num_vertices, num_edges, first = source.num_vertices or 0, source.num_edges, source.first_id
         solver = Solver(self.inner, self.backend, self.situation.request.maximum)
         if "scanner" in fields:
-            rescans = STRATEGIES[self.plan.strategy].rescans
             scans = 1 if self.plan.estimate is None else self.plan.estimate.scans
-            scanner = Scanner(solver, capacity, rescans, num_vertices, num_edges, first, scans)
+            scanner = Scanner(
+                solver, capacity, self.plan.rescans, num_vertices, num_edges, first, scans
+            )
             return {"scanner": scanner}
         if "tile_joiner" in fields:
             return {"tile_joiner": TileJoiner(solver, first, num_edges)}

@@ -456,7 +456,7 @@ def test_a_graph_larger_than_the_device_is_scanned():
     graph = EdgeList(u, v, RANDOM.integers(0, 60, size, dtype="i4"))
     with tuned(block_edges=5000), interpreted_gpu.memory(6_000_000):
         forest = solve(graph, backend="cupy")
-    assert forest.strategy == "two-scan"
+    assert forest.strategy == "scan"
     assert "larger than the device's memory" in forest.report.plan.reason
     assert np.array_equal(forest.edge_ids, solve(graph, backend="numba").edge_ids)
     with (

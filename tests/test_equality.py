@@ -12,12 +12,12 @@ from covering import covering
 from graph_strategies import edge_lists, union_of_many
 from mstflow.testing import EVERY_STAGE
 from oracle import components, kruskal
-from strategy_names import ANY_ALGORITHM, ANY_GRAPH, SINGLE
+from strategy_names import ANY_ALGORITHM, SINGLE
 
 #: The default joins few edges directly; this makes small graphs pass the filter and rounds, too.
 THROUGH_ALL = mstflow.algorithm("filter-boruvka").given(**EVERY_STAGE)
-#: Strategies that read each partition once: "tree" and "iterate". Scans have tests of their own.
-READ_ONCE = [name for name in ANY_ALGORITHM if name not in SINGLE and not ANY_GRAPH[name].rescans]
+#: Strategies with several partitions.
+SPLIT = [name for name in ANY_ALGORITHM if name not in SINGLE]
 ALGORITHMS = {name: name for name in mstflow.algorithms()} | {"every stage": THROUGH_ALL}
 
 
@@ -26,7 +26,7 @@ ALGORITHMS = {name: name for name in mstflow.algorithms()} | {"every stage": THR
 @given(
     graph=edge_lists(),
     maximum=st.booleans(),
-    split=st.tuples(st.sampled_from(READ_ONCE), st.sampled_from([1, 3, 8])),
+    split=st.tuples(st.sampled_from(SPLIT), st.sampled_from([1, 3, 8])),
     split_every=st.integers(2, 4),
 )
 def test_inline_equals_oracle(name, backend, graph, maximum, split, split_every):
@@ -59,7 +59,7 @@ def test_results_derived_from_edge_ids(graph):
         assert getattr(forest, column).dtype == expected.dtype
 
 
-DTYPES = dict(zip(READ_ONCE, itertools.cycle(["f8", "i8"])))
+DTYPES = dict(zip(SPLIT, itertools.cycle(["f8", "i8"])))
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_loaded_files_count_as_a_graph_in_memory(tmp_path):
         forest = minimum_spanning_forest(
             graph, num_vertices=num_vertices, scheduler="synchronous", partitions=2
         )
-        assert (forest.strategy, forest.edge_ids[:3].tolist()) == ("tree", [1, 2, 3])
+        assert (forest.strategy, forest.edge_ids[:3].tolist()) == ("scan", [1, 2, 3])
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_bad_graphs(graph, options, message):
         ({"split_every": 1}, "split_every must be an integer of at least 2"),
         ({"memory": "2 gallons"}, "'2 gallons'"),
         ({"memory": 0}, "a size like '2GB', not 0"),
-        ({"memory": "1MB"}, "memory=1 MB is too small; .* 40.01 MB for strategy 'two-scan'"),
+        ({"memory": "1MB"}, "memory=1 MB is too small; .* 40.01 MB for strategy 'scan'"),
         ({"weight": "length"}, "no weights called 'length'"),
         ({"algorithm": mstflow.Pipeline("none")}, "no stage of pipeline 'none' writes 'forest'"),
     ],

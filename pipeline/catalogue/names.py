@@ -9,7 +9,7 @@ from ..dataflow import Dataflow
 from ..pipeline import Pipeline
 from ..request import Request
 from . import algorithms as folder
-from .strategies import STRATEGIES, strategy_flow
+from .strategies import STRATEGIES, strategy_flow, variant
 
 #: The default with kernels, the default on NumPy, and the default on NumPy for few edges.
 DEFAULT, ON_NUMPY, ON_FEW_EDGES = "filter-kruskal", "filter-boruvka", "kruskal"
@@ -68,12 +68,15 @@ def strategies() -> list[str]:
 def strategy(name: str, algorithm_name: str = "auto") -> Dataflow:
     """Return a strategy as a dataflow that can be described and drawn.
 
-    The strategies that scan a graph run the algorithm inside their tasks; "whole", "iterate" and
-    "tiles" contain its steps.
+    "whole", "iterate" and "tiles" contain the steps of the algorithm. "scan" runs it inside its
+    tasks. Its former names "fold", "tree" and "two-scan" are accepted, too.
 
     Raises
     ------
     OptionError
         If the strategy or the algorithm is unknown.
     """
-    return strategy_flow(name, algorithm(algorithm_name))
+    chosen = variant(name)
+    return strategy_flow(
+        chosen.strategy, algorithm(algorithm_name), rescans=chosen.rescans is not False
+    )

@@ -1,17 +1,17 @@
 """The strategies: dataflows that find the forest of a graph.
 
-"whole", "iterate" and "tiles" load edges, and then run an algorithm on them. "fold", "tree" and
-"two-scan" consist of scans, which run an algorithm on the edges in their buffer. "sweep" removes
-the vertices in ranges, and "exchange" divides them among ranks. The modules of `stages.strategies`
-explain the steps.
+"whole", "iterate" and "tiles" load edges, and then run an algorithm on them. "scan" runs an
+algorithm on the edges in the buffer of each scan. "sweep" removes the vertices in ranges, and
+"exchange" divides them among ranks. The modules of `stages.strategies` explain the steps.
 
 The input of a strategy is the field `source`, and that of a `Pipeline` is the field `edges`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -63,10 +63,7 @@ _TILES = (
     edges.count_edges,
 )
 
-#: One scan: read the partitions, and merge their forests.
-_SCAN = (scan.scan_partition, scan.finish_forest, scan.collect_forest)
-
-#: The initial fields of "fold", "tree" and "two-scan".
+#: The initial fields of "scan".
 _SCAN_FIELDS = {
     **_STRATEGY_FIELDS,
     "source": _SOURCE,
@@ -76,42 +73,31 @@ _SCAN_FIELDS = {
 }
 
 
-def _scan_strategy(name: str, summary: str, *steps: Step) -> Dataflow:
-    """Return a strategy that consists of scans."""
-    steps = (scan.start_scans, *steps, fragments.sort_forest_ids)
+def _scan_strategy(*, rescans: bool, with_weights: bool) -> Dataflow:
+    """Return a dataflow of the strategy "scan".
+
+    With `rescans`, it samples the weights, and later scans take the edges that a scan skips. With
+    `with_weights`, it also returns the ids and weights of the forest, unsorted.
+    """
+    weights = (scan.collect_weights,) if with_weights else ()
+    one_scan = (scan.scan_partition, scan.finish_forest, scan.collect_forest, *weights)
+    scans: tuple[Step, ...] = one_scan
+    summary = "read the partitions block by block, and merge their forests"
+    if rescans:
+        again = Loop(scan.join_fragments, scan.raise_limit, *one_scan, until=scan.no_edge_skipped)
+        scans = (scan.sample_weights, scan.choose_limit, *one_scan, again)
+        summary += "; scan again if needed"
+    steps = (scan.start_scans, *scans, fragments.sort_forest_ids)
+    result = ("forest", "weighed", "weights") if with_weights else ("forest",)
     none = dict.fromkeys(("labels", "limit", "weighed", "weights"))  # before the first scan
-    return Dataflow(name, steps, _SCAN_FIELDS, ("forest",), summary, none)
+    return Dataflow("scan", steps, _SCAN_FIELDS, result, summary, none)
 
 
-def _scan_strategies(*after_scan: Stage) -> dict[str, Dataflow]:
-    """Return the strategies that scan, with further stages after each scan."""
-    one_scan = (*_SCAN, *after_scan)
-    flows = (
-        _scan_strategy(
-            "fold",
-            "read the edges block by block, and replace a full buffer by its forest",
-            *one_scan,
-        ),
-        _scan_strategy(
-            "tree", "compute the forest of each partition, and merge these forests", *one_scan
-        ),
-        _scan_strategy(
-            "two-scan",
-            "scan for the lightest edges, then for edges that join two fragments",
-            scan.sample_weights,
-            scan.choose_limit,
-            *one_scan,
-            Loop(scan.join_fragments, scan.raise_limit, *one_scan, until=scan.no_edge_skipped),
-        ),
-    )
-    return {flow.name: flow for flow in flows}
-
-
-_SCANS = _scan_strategies()
-#: The same strategies, which also return the ids and weights of the forest, unsorted.
-_SCANS_WITH_WEIGHTS = {
-    name: replace(flow, result=("forest", "weighed", "weights"))
-    for name, flow in _scan_strategies(scan.collect_weights).items()
+#: The dataflows of the strategy "scan", by the values of `rescans` and `with_weights`.
+_SCANS = {
+    (rescans, with_weights): _scan_strategy(rescans=rescans, with_weights=with_weights)
+    for rescans in (False, True)
+    for with_weights in (False, True)
 }
 
 _SWEEP = Dataflow(
@@ -148,17 +134,27 @@ _EXCHANGE = Dataflow(
 class Strategy(NamedTuple):
     """A strategy, and the properties by which the planner chooses it."""
 
-    #: The dataflow. If an algorithm is a part of it, this is the summary, with {} for the name of
-    #: the algorithm.
-    flow: Dataflow | str
+    #: One line; {} stands for the name of the algorithm.
+    summary: str
+    #: The stages before the algorithm, if the strategy loads edges and then runs an algorithm.
+    load: tuple[Stage, ...] = ()
+    #: Those that load only the forest of each partition, if memory is bounded.
+    load_forests: tuple[Stage, ...] = ()
+    #: The dataflow of any other strategy.
+    flow: Dataflow | None = None
+    #: Its variants, by the values of `rescans` and `with_weights`, if it scans the graph.
+    variants: Mapping[tuple[bool, bool], Dataflow] = MappingProxyType({})
+    #: The field with which tasks read their partition; empty if they load it.
+    reader: str = ""
     #: Whether it reads the graph in blocks, and supports checkpoints.
     streams: bool = False
+    #: Whether it can read a graph that can be read only once.
+    reads_once: bool = False
     #: The algorithm that it always runs; empty if it runs any.
     algorithm: str = ""
-    #: Whether later scans take the edges that a scan skips.
-    rescans: bool = False
-    #: Whether it needs the graph in one partition.
+    #: Whether it needs the graph in one partition, and runs as one task in the calling thread.
     is_single: bool = False
+    is_one_task: bool = False
     #: Whether it supports a bound on memory.
     is_bounded: bool = True
     #: Whether it can return other fields than the forest.
@@ -172,21 +168,72 @@ class Strategy(NamedTuple):
 STRATEGIES = {
     "whole": Strategy(
         "load the edges, and run {} on one partition",
+        _LOAD,
         is_single=True,
         is_bounded=False,
         gives_fields=True,
     ),
-    "fold": Strategy(_SCANS["fold"], streams=True, is_single=True),
-    "tree": Strategy(_SCANS["tree"], streams=True),
-    "two-scan": Strategy(_SCANS["two-scan"], streams=True, rescans=True),
-    "sweep": Strategy(_SWEEP, streams=True, algorithm="kruskal", is_single=True),
-    "iterate": Strategy("load the edges, and run {} on all partitions", gives_fields=True),
+    "scan": Strategy(
+        _SCANS[True, False].summary,
+        flow=_SCANS[True, False],
+        variants=_SCANS,
+        reader="scanner",
+        streams=True,
+        reads_once=True,
+    ),
+    "sweep": Strategy(
+        _SWEEP.summary,
+        flow=_SWEEP,
+        reader="sweeper",
+        streams=True,
+        algorithm="kruskal",
+        is_single=True,
+        is_one_task=True,
+    ),
+    "iterate": Strategy(
+        "load the edges, and run {} on all partitions", _LOAD, _LOAD_FORESTS, gives_fields=True
+    ),
     "tiles": Strategy(
         "join the vertices inside the tiles of a grid, and run {} on the edges that remain",
+        _TILES,
+        reader="tile_joiner",
         needs_grid=True,
     ),
-    "exchange": Strategy(_EXCHANGE, algorithm="filter-boruvka", exchanges=True),
+    "exchange": Strategy(
+        _EXCHANGE.summary, flow=_EXCHANGE, algorithm="filter-boruvka", exchanges=True
+    ),
 }
+
+
+class Variant(NamedTuple):
+    """A strategy with settings that a plan otherwise chooses."""
+
+    strategy: str
+    #: Whether later scans take the edges that a scan skips; None if the plan chooses.
+    rescans: bool | None = None
+    is_single: bool = False
+
+
+#: Names for "scan" with certain settings.
+ALIASES = {
+    "fold": Variant("scan", rescans=False, is_single=True),
+    "tree": Variant("scan", rescans=False),
+    "two-scan": Variant("scan", rescans=True),
+}
+
+
+def variant(name: str) -> Variant:
+    """Return the strategy of this name, or with the settings for which this name stands.
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown. Lists the strategies.
+    """
+    if name not in STRATEGIES and name not in ALIASES:
+        raise OptionError(f"strategy {name!r} is not known; choose from: {', '.join(STRATEGIES)}")
+    return ALIASES.get(name) or Variant(name, is_single=STRATEGIES[name].is_single)
+
 
 #: The names of the fields of `_LOAD` and `_LOAD_FORESTS`, which run before a pipeline.
 RESERVED_NAMES = frozenset(
@@ -207,22 +254,24 @@ def from_columns(pipeline: Dataflow) -> Dataflow:
 
 
 def strategy_flow(
-    strategy: str, pipeline: Dataflow, *, holds_forests: bool = False, with_weights: bool = False
+    strategy: str,
+    pipeline: Dataflow,
+    *,
+    holds_forests: bool = False,
+    rescans: bool = True,
+    with_weights: bool = False,
 ) -> Dataflow:
     """Return the dataflow of a strategy. If it loads the partitions, the pipeline runs on them.
 
-    With `holds_forests`, "iterate" loads only the forest of each partition. With `with_weights`,
-    a strategy that scans also returns the ids and weights of the forest, unsorted.
+    With `holds_forests`, it loads only the forest of each partition. Without `rescans`, a strategy
+    that scans takes all edges in the first scan. With `with_weights`, it also returns the ids and
+    weights of the forest, unsorted.
     """
-    if strategy not in STRATEGIES:
-        raise OptionError(
-            f"strategy {strategy!r} is not known; choose from: {', '.join(STRATEGIES)}"
-        )
-    flow = STRATEGIES[strategy].flow
-    if isinstance(flow, Dataflow):
-        return _SCANS_WITH_WEIGHTS.get(strategy, flow) if with_weights else flow
-    first = _TILES if strategy == "tiles" else _LOAD_FORESTS if holds_forests else _LOAD
-    return _extended(pipeline, strategy, flow.format(pipeline.name), "source", first)
+    chosen = STRATEGIES[strategy]
+    if chosen.flow is not None:
+        return chosen.variants.get((rescans, with_weights), chosen.flow)
+    first = chosen.load_forests if holds_forests else chosen.load
+    return _extended(pipeline, strategy, chosen.summary.format(pipeline.name), "source", first)
 
 
 def _extended(

@@ -29,6 +29,8 @@ class Plan:
     scheduler: str = "inline"
     algorithm: str = ""
     backend: str = ""
+    #: Whether later scans take the edges that a scan skips.
+    rescans: bool = False
     #: Whether each partition is reduced to its forest before rounds run over them.
     holds_forests: bool = False
     #: The number of light edges that the first scan takes; 0 for all edges.
@@ -58,21 +60,19 @@ class Rule(NamedTuple):
     reason: str
 
 
-#: The strategies that solve a graph that can be read only once: all of them then fold it.
-_ONE_SCAN = ("auto", "fold", "tree", "two-scan")
 _FIELDS = "only whole and iterate return results other than the forest"
-#: "auto" chooses the strategy of the first rule that applies, or "two-scan" if workers cannot hold
-#: its tasks.
+#: "auto" chooses the strategy of the first rule that applies, or "scan" if workers cannot hold its
+#: tasks.
 RULES = (
     Rule(lambda at: at.request.gives_fields and at.is_split, "iterate", _FIELDS),
     Rule(lambda at: at.request.gives_fields, "whole", _FIELDS),
-    Rule(lambda at: at.graph.is_read_once, "fold", "the graph can be read only once"),
+    Rule(lambda at: at.graph.is_read_once, "scan", "the graph can be read only once"),
     Rule(lambda at: at.suits_tiles, "tiles", "the graph is a grid"),
-    Rule(lambda at: at.needs_sweep, "sweep", "memory is bounded, and too small for two-scan"),
-    Rule(lambda at: at.request.bound is not None, "two-scan", "memory is bounded"),
+    Rule(lambda at: at.needs_sweep, "sweep", "memory is bounded, and too small for scans"),
+    Rule(lambda at: at.request.bound is not None, "scan", "memory is bounded"),
     Rule(
         lambda at: at.exceeds_device,
-        "two-scan",
+        "scan",
         "the graph is larger than the device's memory",
     ),
     Rule(
@@ -85,8 +85,8 @@ RULES = (
         "iterate",
         "the workers can hold all edges",
     ),
-    Rule(lambda at: not at.graph.is_in_memory, "two-scan", "the graph is streamed"),
-    Rule(lambda at: at.is_split, "tree", "the graph is in memory, in partitions"),
+    Rule(lambda at: not at.graph.is_in_memory, "scan", "the graph is streamed"),
+    Rule(lambda at: at.is_split, "scan", "the graph is in memory, in partitions"),
     Rule(lambda at: True, "whole", "the graph is in memory"),
 )
 
@@ -96,38 +96,34 @@ def plan(situation: Situation, rates: Rates | None = None) -> Plan:
 
     If a bound on memory is too small, the error states the smallest one that is enough.
     """
-    rates = rates or Rates()
     _check(situation)
     strategy, reason = _choose(situation)
     _check_strategy(situation, strategy)
+    chosen = STRATEGIES[strategy]
     decided = Plan(
         strategy,
-        1 if STRATEGIES[strategy].is_single else situation.partitions,
+        1 if chosen.is_single else situation.partitions,
         reason=reason,
         scheduler=situation.workers.name,
-        algorithm=STRATEGIES[strategy].algorithm or situation.pipeline(strategy).name,
+        algorithm=chosen.algorithm or situation.pipeline(strategy).name,
         backend=situation.backend,
         capacity=situation.graph.num_edges,
         advice=_advice(situation),
     )
-    if strategy == "tiles":
-        return _plan_tiles(decided, situation)
-    if strategy == "sweep":
-        return _plan_sweep(decided, situation, rates)
-    if strategy == "exchange":
-        return _plan_exchange(decided, situation, rates)
-    if strategy == "whole" or (strategy == "iterate" and not _reduces_first(situation)):
-        return decided
-    return _plan_scans(decided, situation, rates)
+    if chosen.exchanges:
+        return _plan_exchange(decided, situation, rates or Rates())
+    holds_forests = bool(chosen.load_forests) and _reduces_first(situation)
+    add_memory = _PLANNERS.get("scanner" if holds_forests else chosen.reader)
+    return decided if add_memory is None else add_memory(decided, situation, rates or Rates())
 
 
 def _choose(situation: Situation) -> tuple[str, str]:
     """Return the strategy of a run, and the reason for it."""
-    if situation.request.strategy != "auto" and not situation.graph.is_read_once:
-        return situation.request.strategy, "requested by the option strategy"
+    if situation.request.strategy != "auto":
+        return situation.requested.strategy, "requested by the option strategy"
     _, strategy, reason = next(rule for rule in RULES if rule.applies(situation))
     shortage = _worker_shortage(situation, strategy) if situation.request.finds_forest else ""
-    return ("two-scan", shortage) if shortage else (strategy, reason)
+    return ("scan", shortage) if shortage else (strategy, reason)
 
 
 def _advice(situation: Situation) -> str:
@@ -151,28 +147,59 @@ def _reduces_first(situation: Situation) -> bool:
 
 
 def _plan_scans(decided: Plan, situation: Situation, rates: Rates) -> Plan:
-    """Add the capacity, the memory and the cost of a strategy that scans the graph to its plan."""
-    graph, strategy = situation.graph, decided.strategy
+    """Add the capacity, the memory and the cost of a strategy that scans the graph to its plan.
+
+    If later scans may take the edges that a scan skips, or need not, choose the faster way.
+    """
+    strategy = decided.strategy
     if shortage := _worker_shortage(situation, strategy):
         raise WorkerError(f"{shortage}; start workers with more memory, or with fewer threads")
-    scans = situation.scans(strategy)
-    least = scans.least_memory
+    first, *others = (
+        situation.scans(strategy, rescans=each) for each in _rescans(situation, strategy)
+    )
+    plans = [_plan_scan(decided, situation, rates, first)]
+    bound = situation.bound_and_prefix[0] or situation.workers.max_memory
+    plans += [
+        _plan_scan(decided, situation, rates, scans)
+        for scans in others
+        if bound is None or scans.least_memory <= bound
+    ]
+    fastest = min(plans, key=lambda each: each.estimate.seconds if each.estimate else 0)
+    return replace(fastest, least_memory=plans[0].least_memory)
+
+
+def _rescans(situation: Situation, strategy: str) -> tuple[bool, ...]:
+    """Return whether later scans take the edges that a scan skips; both values if a plan chooses.
+
+    The first value needs the least memory.
+    """
+    if not STRATEGIES[strategy].streams or situation.graph.is_read_once:
+        return (False,)
+    requested = situation.requested.rescans
+    return (True, False) if requested is None else (requested,)
+
+
+def _plan_scan(decided: Plan, situation: Situation, rates: Rates, scans: ScanMemory) -> Plan:
+    """Add the capacity, the memory and the cost of certain scans to a plan."""
+    graph, strategy, least = situation.graph, decided.strategy, scans.least_memory
     capacity, lowered = _capacity(situation, scans)
     num_light = choose_num_light(graph, capacity, scans.partitions) if scans.can_rescan else 0
     is_size_known = graph.num_edges < sys.maxsize
-    has_estimate = is_size_known and STRATEGIES[strategy].streams
+    streams = STRATEGIES[strategy].streams
     needed = scans.memory(min(capacity, graph.num_edges))
-    is_auto = situation.request.strategy == "auto" and strategy == "two-scan"
-    could_sweep = is_auto and situation.may_sweep
+    could_sweep = streams and situation.request.strategy == "auto" and situation.may_sweep
     return replace(
         decided,
         reason=decided.reason + lowered,
         capacity=capacity,
-        holds_forests=strategy == "iterate" and capacity < graph.num_edges,
+        rescans=scans.can_rescan,
+        holds_forests=not streams and capacity < graph.num_edges,
         num_light=num_light,
         memory=max(needed, least),
         least_memory=min(least, situation.sweep.least_memory) if could_sweep else least,
-        estimate=cost_of_scans(scans, capacity, num_light, rates) if has_estimate else None,
+        estimate=cost_of_scans(scans, capacity, num_light, rates)
+        if is_size_known and streams
+        else None,
     )
 
 
@@ -191,12 +218,14 @@ def _capacity(situation: Situation, scans: ScanMemory) -> tuple[int, str]:
 def _worker_shortage(situation: Situation, strategy: str) -> str:
     """Return why the smallest worker cannot hold a task; empty if it can, or if this is unknown."""
     most = situation.workers.max_memory
-    if most is None or strategy in ("sweep", "tiles", "exchange"):
+    chosen = STRATEGIES[strategy]
+    if most is None or chosen.needs_grid or chosen.is_one_task or chosen.exchanges:
         return ""
-    if strategy == "whole":
-        needed = rounds_bytes(situation.graph)
+    if chosen.is_bounded:
+        rescans = _rescans(situation, strategy)[0]
+        needed = situation.scans(strategy, rescans=rescans).least_memory
     else:
-        needed = situation.scans(strategy).least_memory
+        needed = rounds_bytes(situation.graph)
     if needed <= most:
         return ""
     limit = f"the smallest worker has {show_bytes(most)} for each of its threads"
@@ -216,11 +245,11 @@ def _plan_sweep(decided: Plan, situation: Situation, rates: Rates) -> Plan:
     )
 
 
-def _plan_tiles(decided: Plan, situation: Situation) -> Plan:
+def _plan_tiles(decided: Plan, situation: Situation, _rates: Rates) -> Plan:
     """Add the capacity and the memory of the strategy "tiles" to its plan."""
     graph, bound, memory = situation.graph, situation.request.bound, situation.tiles_memory
     if bound is not None:
-        check_bound(bound, memory, graph, "tiles")
+        check_bound(bound, memory, graph, decided.strategy)
     capacity = graph.edges_after_tiles or 0
     return replace(decided, capacity=capacity, memory=memory, least_memory=memory)
 
@@ -251,25 +280,29 @@ def _plan_exchange(decided: Plan, situation: Situation, rates: Rates) -> Plan:
     )
 
 
+#: The function that adds the memory and the cost to a plan, by `Strategy.reader`.
+_PLANNERS = {"scanner": _plan_scans, "sweeper": _plan_sweep, "tile_joiner": _plan_tiles}
+
+
 def _check(situation: Situation) -> None:
     """Raise an OptionError if options conflict, whichever strategy "auto" would choose."""
-    strategy, partitions = situation.request.strategy, situation.request.partitions or 1
-    if strategy not in ("auto", *STRATEGIES):
-        known = ", ".join(("auto", *STRATEGIES))
-        raise OptionError(f"strategy {strategy!r} is not available; choose from: {known}")
-    if strategy != "auto" and STRATEGIES[strategy].is_single and partitions > 1:
+    requested, partitions = situation.requested, situation.request.partitions or 1
+    if requested.is_single and partitions > 1:
+        strategy = situation.request.strategy
         raise OptionError(f"strategy {strategy!r} has one partition, not {partitions}")
+    if not situation.graph.is_read_once:
+        return
     once = "a graph that can be read only once"
-    if situation.graph.is_read_once and (strategy not in _ONE_SCAN or partitions > 1):
-        raise OptionError(f'{once} needs strategy="fold" with one partition')
-    if situation.graph.is_read_once and situation.request.gives_fields:
+    can_read = requested.strategy == "auto" or STRATEGIES[requested.strategy].reads_once
+    if not can_read or partitions > 1:
+        raise OptionError(f'{once} needs strategy="scan" with one partition')
+    if situation.request.gives_fields:
         raise OptionError(f"{once} gives only the field 'forest'; pass its chunks in a list")
 
 
 def _check_strategy(situation: Situation, strategy: str) -> None:
     """Raise an OptionError if the strategy does not support the graph or an option."""
     request, chosen = situation.request, STRATEGIES[strategy]
-    is_sweep = strategy == "sweep"
     problems = (
         (
             chosen.needs_grid and situation.graph.edges_after_tiles is None,
@@ -284,7 +317,7 @@ def _check_strategy(situation: Situation, strategy: str) -> None:
             "does not run custom pipelines; choose another strategy",
         ),
         (
-            is_sweep and not situation.workers.eager,
+            chosen.is_one_task and not situation.workers.eager,
             "runs as one task; choose scheduler 'inline', or another strategy",
         ),
         (

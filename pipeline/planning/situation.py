@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from ..catalogue.strategies import STRATEGIES
+from ..catalogue.strategies import STRATEGIES, Variant, variant
 from ..dataflow import Dataflow
 from ..request import Request
 from ..schedulers.scheduler import Workers
@@ -27,13 +28,18 @@ class Situation:
     device_memory: int | None = None
     device_bytes: int = 0
 
+    @cached_property
+    def requested(self) -> Variant:
+        """The strategy that the caller requested, which may be "auto"."""
+        name = self.request.strategy
+        return Variant(name) if name == "auto" else variant(name)
+
     @property
     def partitions(self) -> int:
         """The number of partitions, for a strategy that may have several."""
         count = self.request.partitions
         if count is None:
-            requested = STRATEGIES.get(self.request.strategy)
-            is_single = requested is not None and requested.is_single
+            is_single = self.requested.is_single or self.graph.is_read_once
             count = 1 if is_single else self.graph.num_chunks or self.workers.workers
         return max(1, min(count, self.graph.num_edges))
 
@@ -48,14 +54,16 @@ class Situation:
             return self.request.pipeline
         return self.request.in_memory(self.backend, self.graph.num_edges)
 
-    def scans(self, strategy: str) -> ScanMemory:
-        """Return the memory of the tasks of a strategy that scans the graph."""
-        chosen = STRATEGIES[strategy]
+    def scans(self, strategy: str = "scan", *, rescans: bool = True) -> ScanMemory:
+        """Return the memory of the tasks of a strategy that scans the graph.
+
+        With `rescans`, later scans may take the edges that a scan skips.
+        """
         return ScanMemory(
             self.graph,
             strategy,
-            chosen.rescans,
-            1 if chosen.is_single else self.partitions,
+            rescans,
+            self.partitions,
             self.request.split_every,
             self.workers,
             self.backend,
@@ -71,7 +79,7 @@ class Situation:
     @property
     def ranks(self) -> RankCosts:
         """The costs of the strategy "exchange"."""
-        process = self.scans("tree").process_bytes
+        process = self.scans().process_bytes
         return RankCosts(self.graph, self.partitions, process)
 
     @property
@@ -122,7 +130,9 @@ class Situation:
         if workers.worker_memory is None or workers.max_memory is None:
             return None
         is_half = 2 * rounds_bytes(self.graph) <= workers.worker_memory * workers.workers
-        return is_half and self.scans("iterate").unreduced_memory <= workers.max_memory
+        return (
+            is_half and self.scans("iterate", rescans=False).unreduced_memory <= workers.max_memory
+        )
 
     @property
     def can_iterate(self) -> bool:
@@ -137,7 +147,7 @@ class Situation:
         """Whether the bound is too small for scans, and a sweep needs less memory."""
         if self.request.bound is None or not self.may_sweep:
             return False
-        least = self.scans("two-scan").least_memory
+        least = self.scans().least_memory
         return self.request.bound < least and self.sweep.least_memory < least
 
     @property

@@ -1,4 +1,4 @@
-"""Stages that call the scanner of a graph, for the strategies "fold", "tree" and "two-scan".
+"""Stages of the strategy "scan", which call the scanner of a graph.
 
 In each partition, a scan finds the minimum forest of the lightest edges that join two fragments.
 Then a tree of tasks merges the forests. There are two ways to empty a full buffer. If few fragments

@@ -62,7 +62,7 @@ def test_json(capsys):
         "algorithm": "boruvka-csr",
         "backend": "numpy",
         "scheduler": "inline",
-        "strategy": "tree",
+        "strategy": "scan",
         "partitions": 3,
     }
 

@@ -54,7 +54,7 @@ def test_threads_share_a_file_that_is_read_as_a_whole(graphs, tmp_path):
     for threads in (1, 8):
         source = EdgeSource.of(open_files([archive], is_bounded=True)).with_sizes()
         workers = Workers(task_threads=threads)
-        scans = ScanMemory(GraphFacts.of(source), "two-scan", True, 1, 4, workers)
+        scans = ScanMemory(GraphFacts.of(source), "scan", True, 1, 4, workers)
         leasts.append(scans.least_memory)
     per_thread = (leasts[1] - leasts[0]) / 7
     assert per_thread < 25_000_000  # a block

@@ -192,7 +192,7 @@ def test_plans_of_grids():
     assert solve(source, memory=needed).strategy == "tiles"
     with pytest.raises(MemoryBoundError, match="for strategy 'tiles' with 120,000 vertices"):
         solve(source, memory=needed - 1, strategy="tiles")
-    with pytest.raises(MemoryBoundError, match="for strategy 'two-scan' with 120,000 vert"):
+    with pytest.raises(MemoryBoundError, match="for strategy 'scan' with 120,000 vert"):
         solve(source, memory=10**6)
     for graph, options in ((source.columns(), {}), (source, {"weight": None})):
         with pytest.raises(OptionError, match=r"'tiles' needs a graph of mstflow.grid with"):

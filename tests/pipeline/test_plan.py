@@ -201,18 +201,18 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     assert not reduces_first(tight, Pipeline("p", result=("num_edges",)))
 
 
-@pytest.mark.parametrize(("free", "strategy"), [(10**10, "whole"), (10**10 - 1, "two-scan")])
+@pytest.mark.parametrize(("free", "strategy"), [(10**10, "whole"), (10**10 - 1, "scan")])
 def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
     graph = GraphFacts(10**7, 10**8, is_in_memory=True)
     found = plan(Situation(request_for(), graph, Workers(), "cupy", free, 10**10))
     assert found.strategy == strategy
-    assert ("larger than the device's memory" in found.reason) == (strategy == "two-scan")
+    assert ("larger than the device's memory" in found.reason) == (strategy == "scan")
     assert strategy == "whole" or found.memory <= free
 
 
 def test_a_strategy_that_merges_forests_gives_nothing_else(folder):
     pipeline = mstflow.algorithm("boruvka-edgelist")
-    with pytest.raises(OptionError, match="'tree' gives only the field 'forest'; choose whole or"):
+    with pytest.raises(OptionError, match="'scan' gives only the field 'forest'; choose whole or"):
         pipeline.run(folder, result=("edges", "forest"), strategy="tree")
     fields, report = pipeline.run(folder, result=("edges", "forest"), partitions=3)
     assert report.plan.strategy == "iterate"
@@ -231,14 +231,14 @@ def test_tiles_give_nothing_but_the_forest():
 def test_sizes_of_files_are_enough_for_a_plan(folder):
     graph = GraphFacts.of(open_files([folder]).with_sizes())
     found = plan(Situation(request_for(), graph, Workers(), "numpy"))
-    assert (found.strategy, found.partitions) == ("two-scan", 1)
+    assert (found.strategy, found.partitions) == ("scan", 1)
     assert (found.algorithm, found.backend, found.scheduler) == (
         "filter-kruskal",
         "numpy",
         "inline",
     )
     assert found.estimate.scans == 2
-    assert "two-scan: the graph is streamed" in str(found)
+    assert "scan: the graph is streamed" in str(found)
 
 
 @pytest.mark.parametrize("num_vertices", [10, 2**33])

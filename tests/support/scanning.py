@@ -21,7 +21,7 @@ def scan(
     *,
     capacity,
     can_rescan,
-    strategy=None,
+    strategy="scan",
     scheduler=None,
     backend="numpy",
     name="kruskal",
@@ -36,8 +36,7 @@ def scan(
     count = source.num_edges
     bounds = [0, *sorted(cut % (count + 1) for cut in cuts), count]
     partitions = [source.slice(*pair) for pair in itertools.pairwise(bounds)]
-    strategy = strategy or ("two-scan" if can_rescan else "tree")
-    flow = strategy_flow(strategy, algorithm(name), holds_forests=True)
+    flow = strategy_flow(strategy, algorithm(name), holds_forests=True, rescans=can_rescan)
     solver = Solver(from_columns(algorithm(name)), Backend(backend, 2), maximum)
     shared = {
         "num_vertices": source.num_vertices,

@@ -1,9 +1,16 @@
 """The names of the strategies that tests run, derived from the planner's table."""
 
-from mstflow.pipeline.catalogue.strategies import STRATEGIES
+from mstflow.pipeline.catalogue.strategies import ALIASES, STRATEGIES, variant
 
+
+def _properties(name):
+    chosen = variant(name)
+    return STRATEGIES[chosen.strategy]._replace(is_single=chosen.is_single)
+
+
+_ALL = {name: _properties(name) for name in (*STRATEGIES, *ALIASES)}
 #: For graphs that are not grids.
-ANY_GRAPH = {name: each for name, each in STRATEGIES.items() if not each.needs_grid}
+ANY_GRAPH = {name: each for name, each in _ALL.items() if not each.needs_grid}
 #: Those of one partition; the others also run on several.
 SINGLE = [name for name, each in ANY_GRAPH.items() if each.is_single]
 #: Those that read the graph in blocks, and so keep checkpoints.

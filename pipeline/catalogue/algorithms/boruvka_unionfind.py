@@ -12,7 +12,7 @@ Parent and rank are one word, which is modified by compare-and-swap. Variants of
 - `by_rank=False` unites without ranks.
 - With `no_tree_joined` in place of `one_active_left`, the loop ends after a round that joins
   nothing.
-- The strategy "tree" is the upper level of the source: solve parts of the edge list, then their
+- The strategy "scan" is the upper level of the source: solve parts of the edge list, then their
   union.
 
 Two deviations: minima are found by a reduction instead of atomics. Before the next round, every

@@ -431,7 +431,7 @@ def test_an_open_scheduler_serves_several_runs(scheduler, request, monkeypatch):
     with open_scheduler(where, None) as scheduler:
         for graph in (EdgeList(u, v, weight), EdgeList(v, u // 2, weight[::-1].copy())):
             source, options = EdgeSource.of(graph), {"capacity": 9000, "can_rescan": False}
-            for strategy in ("tree", "iterate"):
+            for strategy in ("scan", "iterate"):
                 options["strategy"] = strategy
                 expected, known = scan(source, [8000], **options)
                 found, report = scan(source, [8000], scheduler=scheduler, **options)

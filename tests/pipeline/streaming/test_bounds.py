@@ -58,8 +58,8 @@ def test_the_least_memory_is_enough_to_compile_kernels(graph, tmp_path, monkeypa
 def test_small_graphs_on_many_threads_need_little_memory(tmp_path):
     graph = GraphFacts(2, 69, 8)
     workers = Workers("threads", 8, eager=False)
-    assert ScanMemory(graph, "two-scan", True, 16, 4, workers, "numpy").least_memory < 10**8
-    assert ScanMemory(graph, "two-scan", True, 16, 4, workers, "numba").least_memory < 3 * 10**8
+    assert ScanMemory(graph, "scan", True, 16, 4, workers, "numpy").least_memory < 10**8
+    assert ScanMemory(graph, "scan", True, 16, 4, workers, "numba").least_memory < 3 * 10**8
     ends = np.arange(69, dtype=np.int32) % 2
     save_columns(tmp_path, ends, ends, ends.astype(np.float32))
     case = {"strategy": "two-scan", "partitions": 16, "threads": 8, "scheduler": "threads"}

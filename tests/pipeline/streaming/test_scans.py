@@ -14,7 +14,7 @@ from mstflow.errors import MemoryBoundError
 from mstflow.graphs.generate import families
 from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.catalogue.strategies import STRATEGIES, from_columns
+from mstflow.pipeline.catalogue.strategies import from_columns, variant
 from mstflow.pipeline.options import parse_bytes
 from mstflow.pipeline.planning.costs import choose_num_light, edges_kept
 from mstflow.pipeline.schedulers.scheduler import Workers
@@ -123,7 +123,7 @@ def test_a_plan_states_the_number_of_scans_of_each_family(family, isolated, part
     forest = minimum_spanning_forest(
         graph if form == "arrays" else chunks,  # the weights of chunks cannot be sampled
         num_vertices=size,
-        strategy="two-scan",
+        strategy="scan",
         partitions=partitions,
     )
     rounds = {call.round for call in scanned(forest.report)}
@@ -246,7 +246,7 @@ PASSED_ON = edge_list((MERGED.u, MERGED.v))  # all are candidates to the end
 
 @pytest.mark.parametrize(
     ("graph", "last"),
-    [(MERGED, "merge_forests-tree-0-1-0"), (PASSED_ON, "finish_forest-tree-0-0-0")],
+    [(MERGED, "merge_forests-scan-0-1-0"), (PASSED_ON, "finish_forest-scan-0-0-0")],
     ids=["merged", "passed on"],
 )
 def test_a_damaged_record_is_ignored(tmp_path, graph, last):
@@ -255,8 +255,8 @@ def test_a_damaged_record_is_ignored(tmp_path, graph, last):
     records = sorted(tmp_path.iterdir())
     assert {path.stem for path in records} == {
         last,
-        "scan_partition-tree-0-0-0",
-        "scan_partition-tree-0-0-1",
+        "scan_partition-scan-0-0-0",
+        "scan_partition-scan-0-0-1",
     }
     for record in records:
         whole = record.read_bytes()
@@ -301,8 +301,8 @@ def test_capacity_fits_the_bound(strategy, partitions, split_every, edges, spare
     where = Workers(workers=3, task_threads=2, is_cluster=is_cluster)
     scans = ScanMemory(
         GraphFacts(10**6, edges),
-        strategy,
-        STRATEGIES[strategy].rescans,
+        variant(strategy).strategy,
+        strategy == "two-scan",
         partitions,
         split_every,
         where,

@@ -252,10 +252,10 @@ def planned(graph=LARGE, workers=None, **options):
 
 
 def test_auto_sweeps_if_scans_need_more_memory():
-    scans = ScanMemory(LARGE, "two-scan", True, 1, 4, Workers(task_threads=2)).least_memory
+    scans = ScanMemory(LARGE, "scan", True, 1, 4, Workers(task_threads=2)).least_memory
     least = SweepMemory(LARGE, Workers(task_threads=2)).least_memory
     assert least < scans / 2
-    assert planned(memory=scans).strategy == "two-scan"
+    assert planned(memory=scans).strategy == "scan"
     assert planned(memory=scans).least_memory == least
     for memory in (scans - 1, least):
         decided = planned(memory=memory)
@@ -263,13 +263,13 @@ def test_auto_sweeps_if_scans_need_more_memory():
         assert decided.memory <= memory
     with pytest.raises(MemoryBoundError, match="for strategy 'sweep' with 20,000,000 vertices"):
         planned(memory=least - 1)
-    with pytest.raises(MemoryBoundError, match="for strategy 'two-scan' with 2,000"):
+    with pytest.raises(MemoryBoundError, match="for strategy 'scan' with 2,000"):
         planned(GraphFacts(2000, 60_000), memory=10**6)  # scans need less
 
 
 def test_runs_that_cannot_sweep():
     for options in ({"partitions": 2}, {"workers": Workers("threads", 2, eager=False)}):
-        with pytest.raises(MemoryBoundError, match="'two-scan'"):
+        with pytest.raises(MemoryBoundError, match="'scan'"):
             planned(memory=5 * 10**8, **options)
     with pytest.raises(OptionError, match="'sweep' has one partition, not 2"):
         planned(strategy="sweep", partitions=2)
