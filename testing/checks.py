@@ -392,7 +392,7 @@ def _can_be_halved(stage: Stage, task: Task) -> bool:
     other_fields = (
         value
         for name, value in task.fields.items()
-        if stage.reads[name].kind != "edges" and stage.reads[name].axis != "vertices"
+        if stage.reads[name].kind != "edges" and stage.reads[name].axis != "num_vertices"
     )
     return not any(
         hasattr(value, "dtype") or isinstance(value, Arcs | Columns) for value in other_fields

@@ -210,6 +210,14 @@ def wrong_combine():
     return s
 
 
+def wrong_combine_beside_vertices():
+    @stage(writes="num_edges", combine="maximum")
+    def s(edges: Edges, successor: VertexIndex) -> Count:
+        return len(edges.u)
+
+    return s
+
+
 def not_called():
     @stage
     def s(edges: Edges):
@@ -316,6 +324,11 @@ CASES = {
     no_combine: ("make", "writes 'num_here', which nothing reads; a report needs combine="),
     bad_combine: ("declare", "combine is 'add'; use a function or one of"),
     wrong_combine: (
+        "check_stage",
+        "two partitions do not combine to the result for both: 'num_edges'",
+        "insert_before contract_fragments",
+    ),
+    wrong_combine_beside_vertices: (
         "check_stage",
         "two partitions do not combine to the result for both: 'num_edges'",
         "insert_before contract_fragments",
