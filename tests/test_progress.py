@@ -95,7 +95,7 @@ def test_every_command_reports(tmp_path):
         with set_listener(recorder):
             assert main(command) == 0
         recorder.check()
-        steps += [step for step, *_ in recorder]
+        steps += [step for step, *_ in recorder if not step.startswith("compiling")]
     assert list(dict.fromkeys(steps)) == [
         "read graph.txt.gz", "write edges", "count degrees", "scan 1 of 1", "done", "compare paths",
     ]  # fmt: skip
