@@ -39,7 +39,7 @@ FAULTS = [
     # Stages.
     Fault(
         "loops stay, and edges with descending ends go",
-        "stages/edges.py", "edges.u != edges.v", "edges.u <= edges.v", EQUALITY,
+        "stages/edges.py", "ops.not_equal(edges.u, edges.v)", "edges.u <= edges.v", EQUALITY,
         "numpy and boruvka-edgelist",
     ),
     Fault(
@@ -181,7 +181,7 @@ FAULTS = [
     ),
     Fault(
         "a pipeline of one's own is merged like forests",
-        "pipeline/planning/plan.py", "run.alternatives.is_custom and run.is_split", "False",
+        "pipeline/planning/plan.py", "at.request.is_custom and at.is_split", "False",
         PIPELINE,
     ),
     Fault(
