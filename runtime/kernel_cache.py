@@ -17,10 +17,12 @@ import hashlib
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 from .host import private_cache_folder
+from .scratch import LOCK, try_lock
 
 #: The folders of the package whose functions and constants kernels use.
 _SOURCES = "pointsets", "primitives", "runtime"
@@ -53,13 +55,15 @@ def cache_folder() -> Path | None:
 def source_key(package: Path) -> str:
     """Return a key of the sources of kernels, of their place, and of the compiler's version.
 
-    Numba's own index distinguishes processors and versions of Python.
+    Numba's own index distinguishes processors and versions of Python. It drops its entries if a
+    source has another time, and then gives their numbers to new ones, which would mislead processes
+    that started before; so the key covers the times, too.
     """
     versions = [version(library) for library in ("numba", "llvmlite", "numpy")]
     key = hashlib.sha256(repr((str(package), versions)).encode())
     for name in _SOURCES:
         for path in sorted((package / name).rglob("*.py")):
-            key.update(path.read_bytes())
+            key.update(path.read_bytes() + repr(path.stat().st_mtime_ns).encode())
     return key.hexdigest()[:16]
 
 
@@ -70,6 +74,24 @@ def remove_unused(parent: Path) -> None:
         with contextlib.suppress(OSError):  # such as another process that removes it
             if folder.stat().st_mtime < oldest:
                 shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def storing(patience: float = 10.0) -> Iterator[None]:
+    """Lock the folder while a kernel is stored, so that one process at a time does so.
+
+    Kernels are stored in a few milliseconds. After `patience` seconds, or if the file system has no
+    locks, the kernel is stored without a lock.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            if folder := cache_folder():
+                file = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+                stack.callback(os.close, file)
+                latest = time.monotonic() + patience
+                while not try_lock(file) and time.monotonic() < latest:
+                    time.sleep(0.002)
+        yield
 
 
 def is_cached(kernel: str) -> bool:

@@ -19,7 +19,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from ..progress import report_progress
-from .kernel_cache import cache_folder
+from .kernel_cache import cache_folder, storing
 
 _OPTIONS: dict[str, Any] = {"boundscheck": False, "error_model": "numpy"}
 
@@ -65,20 +65,59 @@ def kernel(function: Any) -> Any:
 
 
 class _Compiling(event.Listener):
-    """Reports as progress that Numba compiles a kernel, which otherwise looks like a stop."""
+    """Reports that Numba compiles a kernel, and lets one process at a time store the result.
+
+    Numba numbers the stored versions of a kernel by an index, which it reads and writes without a
+    lock: two processes could give one number to two versions, and later ones would load the code of
+    other types. Numba stores a version after it has compiled it and before it releases its own lock
+    of the compiler, so this thread holds a lock of the folder from the one to the other.
+    """
+
+    def __init__(self) -> None:
+        self._thread = _ThreadState()
 
     def on_start(self, event: Any) -> None:
-        """Report it to the listener of the calling thread."""
-        module = event.data["dispatcher"].py_func.__module__ or ""  # None in code from `exec`
-        if module.partition(".")[0] == __name__.partition(".")[0]:
+        """Report a kernel to the listener of the calling thread, or count Numba's lock."""
+        if event.kind == _COMPILER_LOCK:
+            self._thread.depth += 1
+        elif _is_kernel(event):
             report_progress("compiling kernels, once", 0, 0)
 
     def on_end(self, event: Any) -> None:
-        """Do nothing: the next step reports itself."""
+        """Lock the folder if a kernel is compiled, and unlock it if it is stored."""
+        thread = self._thread
+        if event.kind == _COMPILER_LOCK:
+            thread.depth -= 1
+            if thread.depth < thread.stored_at:
+                thread.stored_at = 0
+                thread.lock.close()
+        elif _is_kernel(event):
+            thread.stored_at = thread.depth
+            thread.lock.enter_context(storing())
 
 
+class _ThreadState(threading.local):
+    """How often a thread holds Numba's lock, where it stores a kernel, and the folder's lock."""
+
+    depth = 0
+    #: The depth at which Numba stores a kernel, which may be compiled within another; else 0.
+    stored_at = 0
+
+    def __init__(self) -> None:
+        self.lock = contextlib.ExitStack()
+
+
+def _is_kernel(compilation: Any) -> bool:
+    """Return whether Numba compiles a function of this package."""
+    module = compilation.data["dispatcher"].py_func.__module__ or ""  # None in code from `exec`
+    return bool(module.partition(".")[0] == __name__.partition(".")[0])
+
+
+_COMPILER_LOCK = "numba:compiler_lock"
 _register: Any = event.register  # has no types
-_register("numba:compile", _Compiling())
+_listener = _Compiling()
+for _kind in ("numba:compile", _COMPILER_LOCK):
+    _register(_kind, _listener)
 
 
 def plain(array: NDArray[Any]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -141,6 +142,55 @@ def test_a_solve_without_kernels_does_not_import_numba(tmp_path):
     done = run_python(
         "-c", SOLVE_WITHOUT_KERNELS, variables={"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
     )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+#: Compiles a kernel for an array of the dtype of its number when all processes have compiled it.
+COMPILE_AT_ONCE = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from numba.core import event
+
+class WaitForOthers(event.Listener):
+    def on_start(self, event): pass
+    def on_end(self, event):
+        if event.data["dispatcher"].py_func.__name__ == "count_up":
+            Path(sys.argv[2], sys.argv[1]).touch()
+            while len(list(Path(sys.argv[2]).iterdir())) < 8:
+                time.sleep(0.0001)
+
+event.register("numba:compile", WaitForOthers())  # is called before the listener of mstflow
+from mstflow.primitives.compiled.elements import count_up
+count_up(0, 3, np.empty(3, "bhilBHIL"[int(sys.argv[1])]))
+"""
+#: Loads all of them.
+LOAD_ALL = """
+import numpy as np
+from mstflow.primitives.compiled.elements import count_up
+for dtype in "bhilBHIL":
+    out = np.full(3, 9, dtype)
+    count_up(0, 3, out)
+    assert out.tolist() == [0, 1, 2]
+assert not count_up.stats.cache_misses, count_up.stats
+"""
+
+
+def test_processes_that_compile_at_once_store_all_versions(tmp_path):
+    """Numba's index has no lock, so versions were lost, or named the code of other types."""
+    variables = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    (tmp_path / "compiled").mkdir()
+
+    def compile_one(number):
+        return run_python(
+            "-c", COMPILE_AT_ONCE, number, tmp_path / "compiled", variables=variables, timeout=120
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [(done.returncode, done.stderr) for done in pool.map(compile_one, range(8))] == [
+            (0, "")
+        ] * 8
+    done = run_python("-c", LOAD_ALL, variables=variables)
     assert (done.returncode, done.stderr) == (0, "")
 
 
