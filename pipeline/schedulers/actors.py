@@ -1,9 +1,11 @@
-"""Actors of a cluster that run a function together, and exchange values.
+"""Actors of a cluster that call functions together, the ranks, and exchange values.
 
-Each actor calls the function in a thread of its own. So actors never wait for a free thread of a
-worker while others wait for them, and a worker may have several. The methods with which they reach
-each other are coroutines, because a worker has only one thread for the other methods of all its
-actors.
+An actor has the ranks of a worker. Each calls its function in a thread of its own, so ranks never
+wait for a free thread of a worker while others wait for them. The ranks of an actor exchange values
+by reference. Those for the ranks of another actor travel together, in one message.
+
+The methods with which actors reach each other are coroutines, because a worker has only one thread
+for the other methods of all its actors.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from fractions import Fraction
 from functools import partial
@@ -24,8 +28,8 @@ from .dask_schedulers import Cluster
 
 #: Seconds between two checks of the caller for lost workers and for progress.
 _POLL_SECONDS = 0.1
-#: Seconds after which an actor that waits checks that the others still exist, and in which they
-#: must answer.
+#: Seconds after which a rank that waits checks that the others still exist, and in which they must
+#: answer.
 _CHECK_SECONDS, _ANSWER_SECONDS = 5.0, 60.0
 #: Seconds in which an actor must receive that it is stopped.
 _STOP_SECONDS = 1.0
@@ -33,80 +37,123 @@ _LOST = "a worker died: {} is lost, with its vertices and edges; repeat the call
 
 
 class StoppedError(WorkerError):
-    """An actor was stopped because another one failed, or because the caller did not wait."""
+    """A rank was stopped because another one failed, or because the caller did not wait."""
 
 
-class Rank:
-    """An actor with a number among several, and a box for the values that they send to it."""
+class Actor:
+    """Consecutive ranks on a worker: their functions, and a box for the values sent to them.
 
-    def __init__(self, rank: int, function: Callable[..., Any], *inputs: Any) -> None:
-        self._rank, self._function, self._inputs = rank, function, inputs
-        self._ranks: Sequence[Any] = ()
-        self._step = 0
+    `counts` are the numbers of further arguments of each function, and `inputs` these arguments.
+    """
+
+    def __init__(
+        self, functions: Sequence[Callable[..., Any]], counts: Sequence[int], *inputs: Any
+    ) -> None:
+        rest = iter(inputs)
+        self._functions = functions
+        self._inputs = [[*itertools.islice(rest, count)] for count in counts]
+        self._number = 0
+        self._actors: Sequence[Any] = ()
+        self._ranks: Sequence[range] = ()
+        #: The values that ranks of this actor send, by step and rank, until all of them arrived.
+        self._rows: dict[int, dict[int, Sequence[Any]]] = defaultdict(dict)
+        #: The values for the ranks of this actor, by step and sender, and the ranks that took them.
+        self._box: dict[int, dict[int, Sequence[Any]]] = defaultdict(dict)
+        self._taken: dict[int, int] = defaultdict(int)
         #: The last values sent to the others, and the futures of these calls.
         self._sent: dict[int, tuple[list[Any], Any]] = {}
-        self._box: dict[tuple[int, int], Any] = {}
         self._why_stopped = ""
         self._changed = threading.Condition()
 
-    async def put(self, step: int, sender: int, content: list[Any]) -> None:
-        """Receive a value of another rank, which may clear the list afterwards."""
-        with self._changed:
-            (self._box[step, sender],) = content
-            self._changed.notify_all()
+    async def put(self, step: int, content: list[Mapping[int, Sequence[Any]]]) -> None:
+        """Receive values of another actor, which may clear the list afterwards."""
+        self._add(step, *content)
 
     async def stop(self, reason: str) -> None:
         """Make the next exchange fail."""
-        with self._changed:
-            self._why_stopped = reason
-            self._changed.notify_all()
+        self._stop(reason)
 
     async def check(self) -> None:
         """Show that the actor exists."""
 
-    async def run(self, ranks: Sequence[Any]) -> Any:
-        """Call the function; `ranks` are all actors in order."""
-        self._ranks = ranks
-        result: Future[Any] = Future()
-        call = partial(contextvars.copy_context().run, self._call, result)
-        # The interpreter does not wait for a daemonic thread when the worker ends.
-        threading.Thread(target=call, name="mstflow rank", daemon=True).start()
-        return await asyncio.wrap_future(result)
+    async def run(self, number: int, actors: Sequence[Any], ranks: Sequence[range]) -> list[Any]:
+        """Call the functions at once; `actors` and their `ranks` are all in order."""
+        self._number, self._actors, self._ranks = number, actors, ranks
+        futures = []
+        for rank, function, inputs in zip(
+            ranks[number], self._functions, self._inputs, strict=True
+        ):
+            result: Future[Any] = Future()
+            context = contextvars.copy_context()
+            call = partial(context.run, self._call, result, rank, function, inputs)
+            # The interpreter does not wait for a daemonic thread when the worker ends.
+            threading.Thread(target=call, name="mstflow rank", daemon=True).start()
+            futures.append(asyncio.wrap_future(result))
+        results = await asyncio.gather(*futures, return_exceptions=True)
+        self._leave()
+        return _without_failures(results)
 
-    def _call(self, result: Future[Any]) -> None:
+    def _call(
+        self, result: Future[Any], rank: int, function: Callable[..., Any], inputs: list[Any]
+    ) -> None:
         try:
-            outcome = self._function(self.exchange, *self._inputs)
+            outcome = function(partial(self._exchange, rank, itertools.count()), *inputs)
         except BaseException as error:
-            for place, rank in enumerate(self._ranks):
-                if place != self._rank:
+            reason = f"rank {rank} failed: {error}"
+            self._stop(reason)
+            for place, actor in enumerate(self._actors):
+                if place != self._number:
                     with contextlib.suppress(Exception):  # its worker may have died
-                        rank.stop(f"rank {self._rank} failed: {error}")
-            self._leave()
+                        actor.stop(reason)
             result.set_exception(error)
         else:
-            self._leave()
             result.set_result(outcome)
 
     def _leave(self) -> None:
-        """Forget the other actors, which could not be released, and what they sent."""
+        """Forget the other actors, which could not be released, and all values."""
         self._forget_sent()
-        self._ranks, self._inputs, self._sent = (), (), {}
-        self._box.clear()
+        self._actors, self._functions, self._inputs = (), (), []
+        for values in (self._sent, self._rows, self._box):
+            values.clear()
 
-    def exchange(self, values: Sequence[Any]) -> list[Any]:
+    def _stop(self, reason: str) -> None:
+        with self._changed:
+            self._why_stopped = self._why_stopped or reason
+            self._changed.notify_all()
+
+    def _exchange(self, rank: int, steps: itertools.count[int], values: Sequence[Any]) -> list[Any]:
         """Send a value to each rank; return what all ranks sent to this one, in their order."""
-        step, self._step = self._step, self._step + 1
-        others = [place for place in range(len(values)) if place != self._rank]
-        self._forget_sent()
-        for place in others:
-            content = [values[place]]
-            self._sent[place] = content, self._ranks[place].put(step, self._rank, content)
-        while not self._wait({(step, place) for place in others}):
+        step, own = next(steps), self._ranks[self._number]
+        with self._changed:
+            rows = self._rows[step]
+            rows[rank] = values
+            is_last = len(rows) == len(own)
+        if is_last:
+            self._send(step, self._rows.pop(step))
+        while not self._wait(step):
             self._check(step)
-        received = [*values]
-        for place in others:
-            received[place] = self._box.pop((step, place))
-        return received
+        with self._changed:
+            box = self._box[step]
+            self._taken[step] += 1
+            if self._taken[step] == len(own):
+                del self._box[step], self._taken[step]
+        return [box[sender][rank - own.start] for sender in range(len(values))]
+
+    def _send(self, step: int, rows: dict[int, Sequence[Any]]) -> None:
+        """Send the values of all ranks of this actor: a message to each other actor."""
+        self._forget_sent()
+        for place, ranks in enumerate(self._ranks):
+            sent = {rank: values[ranks.start : ranks.stop] for rank, values in rows.items()}
+            if place == self._number:
+                self._add(step, sent)
+            else:
+                content = [sent]
+                self._sent[place] = content, self._actors[place].put(step, content)
+
+    def _add(self, step: int, values: Mapping[int, Sequence[Any]]) -> None:
+        with self._changed:
+            self._box[step].update(values)
+            self._changed.notify_all()
 
     def _forget_sent(self) -> None:
         """Forget the values that have arrived: `distributed` keeps arguments until a collection."""
@@ -114,27 +161,30 @@ class Rank:
             if future.done():
                 content.clear()
 
-    def _wait(self, expected: set[tuple[int, int]]) -> bool:
-        """Return whether all expected values have arrived, after some seconds at most."""
+    def _wait(self, step: int) -> bool:
+        """Return whether the values of all ranks have arrived, after some seconds at most."""
+        count = self._ranks[-1].stop
         with self._changed:
             done = self._changed.wait_for(
-                lambda: bool(self._why_stopped) or expected <= self._box.keys(), _CHECK_SECONDS
+                lambda: bool(self._why_stopped) or len(self._box[step]) == count, _CHECK_SECONDS
             )
             if self._why_stopped:
                 raise StoppedError(self._why_stopped)
         return done
 
     def _check(self, step: int) -> None:
-        """Raise a WorkerError if a rank that sent nothing yet does not answer."""
-        for place, (_, future) in self._sent.items():
-            if (step, place) in self._box:
+        """Raise a WorkerError if an actor that sent nothing yet does not answer."""
+        for place, (_, future) in [*self._sent.items()]:
+            if self._ranks[place].start in self._box[step]:
                 continue
             try:
                 if future.done():
                     future.result()
-                self._ranks[place].check().result(_ANSWER_SECONDS)
+                self._actors[place].check().result(_ANSWER_SECONDS)
             except Exception as error:
-                raise WorkerError(f"a worker died: rank {place} does not answer") from error
+                raise WorkerError(
+                    f"a worker died: {_named(self._ranks[place])} does not answer"
+                ) from error
 
 
 def run_actors(
@@ -143,32 +193,35 @@ def run_actors(
     functions: Sequence[Callable[..., Any]],
     inputs: Sequence[Sequence[Any]],
 ) -> list[Any]:
-    """Call functions at once, each in an actor; return their results.
+    """Call functions at once, each as a rank; return their results.
 
-    A function gets `Rank.exchange` of its actor, and the results of its `inputs`, which are handles
-    of the cluster. The actors are spread over the workers, and released at the end.
+    A function gets a function that exchanges values, and the results of its `inputs`, which are
+    handles of the cluster. The ranks are spread over the workers, with an actor on each, and the
+    actors are released at the end.
     """
     count = len(functions)
+    ranks = cluster.spread(count)
     handles = [
         cluster.submit(
-            partial(Rank, place, function),
-            *inputs[place],
-            key=f"{name}-rank-{place}",
-            share=Fraction(place, count),
+            partial(Actor, functions[own.start : own.stop], [len(inputs[rank]) for rank in own]),
+            *itertools.chain.from_iterable(inputs[rank] for rank in own),
+            key=f"{name}-rank-{own.start}",
+            share=Fraction(own.start, count),
             actor=True,
         )
-        for place, function in enumerate(functions)
+        for own in ranks
     ]
-    ranks: Sequence[Any] = ()
+    actors: Sequence[Any] = ()
     try:
         report_progress("wait until workers have started all ranks", 0, 0)
-        ranks = cluster.gather(handles)
+        actors = cluster.gather(handles)
         with cluster.errors():
-            return _results(cluster, handles, [rank.run(ranks) for rank in ranks])
+            runs = [actor.run(number, actors, ranks) for number, actor in enumerate(actors)]
+            return _results(cluster, handles, runs, ranks)
     except BaseException as error:
-        for rank in ranks:
+        for actor in actors:
             with contextlib.suppress(Exception):  # its worker may have died
-                rank.stop("the caller did not wait for the results").result(_STOP_SECONDS)
+                actor.stop("the caller did not wait for the results").result(_STOP_SECONDS)
         # `distributed` raises one of these, depending on the moment at which a worker dies.
         if isinstance(error, OSError | RuntimeError) and not isinstance(error, MstflowError):
             raise WorkerError(_LOST.format(f"one of {count} ranks")) from error
@@ -177,24 +230,38 @@ def run_actors(
         cluster.cancel(handles)
 
 
-def _results(cluster: Cluster, handles: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
-    """Wait for the runs of actors, and return their results."""
+def _results(
+    cluster: Cluster, handles: Sequence[Any], runs: Sequence[Any], ranks: Sequence[range]
+) -> list[Any]:
+    """Wait for the runs of actors, and return the results of their ranks."""
     shown = None
     while waiting := [run for run in runs if not run.done()]:
-        for place, handle in enumerate(handles):
+        for own, handle in zip(ranks, handles, strict=True):
             if handle.result.status != "finished":
-                raise WorkerError(_LOST.format(f"rank {place} of {len(runs)}"))
+                raise WorkerError(_LOST.format(f"{_named(own)} of {ranks[-1].stop}"))
         if has_listener() and shown != cluster.progress:
             shown = cluster.progress
             report_progress(*shown)
         with contextlib.suppress(Exception):
             waiting[0].result(_POLL_SECONDS)
-    failures = []
+    results: list[Any] = []
     for run in runs:
         try:
-            run.result()
+            results += run.result()
         except Exception as error:
-            failures.append(error)
+            results.append(error)
+    return _without_failures(results)
+
+
+def _without_failures(results: list[Any]) -> list[Any]:
+    """Return results; raise the failure among them, if there is one, that stopped the others."""
+    failures = [result for result in results if isinstance(result, BaseException)]
     if failures:
         raise next((each for each in failures if not isinstance(each, StoppedError)), failures[0])
-    return [run.result() for run in runs]
+    return results
+
+
+def _named(ranks: range) -> str:
+    """Return a name of consecutive ranks."""
+    first, last = ranks[0], ranks[-1]
+    return f"rank {first}" if first == last else f"each of the ranks {first} to {last}"

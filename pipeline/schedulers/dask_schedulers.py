@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
 import sys
 import time
@@ -201,6 +202,13 @@ class Cluster(Scheduler):
             return {}
         worker = self._slots[int(share * len(self._slots))]
         return {"workers": [worker], "allow_other_workers": True}
+
+    def spread(self, count: int) -> list[range]:
+        """Divide tasks with consecutive shares among the workers to which `submit` sends them."""
+        slots = self._slots or [""]
+        workers = [slots[place * len(slots) // count] for place in range(count)]
+        places = itertools.groupby(range(count), workers.__getitem__)
+        return [range(own[0], own[-1] + 1) for own in ([*group] for _, group in places)]
 
     def compute(self, collection: Any) -> Any:
         """Return a handle for a Dask collection, a future or a handle."""

@@ -35,7 +35,7 @@ from .actors import run_actors
 from .dask_schedulers import Cluster
 from .scheduler import Inline, Scheduler, add_place, worker_backend
 
-#: A function that sends a value to each rank, and returns what all ranks sent to this one.
+#: A function that sends a value to each rank and returns what all ranks sent to this one.
 Exchange = Callable[[Sequence[Any]], list[Any]]
 #: The kinds of fields whose values can wait for an exchange.
 _WAITING = frozenset(("count", "limit", "number", "number of at least 0", "verdict", "chosen"))

@@ -138,6 +138,25 @@ def together(client, *functions):
     )
 
 
+def send_an_object(count, exchange):
+    """Return, for each rank, its process, and whether this rank received the object it sent."""
+    sent = [count]
+    received = exchange([sent] * count)
+    places = exchange([(os.getpid(), id(sent))] * count)
+    return [
+        (process, process == os.getpid() and id(value) == place)
+        for value, (process, place) in zip(received, places, strict=True)
+    ]
+
+
+def test_ranks_of_a_worker_exchange_by_reference(cluster):
+    results = together(cluster, *[partial(send_an_object, 5)] * 5)
+    processes = [process for process, _ in results[0]]
+    assert len(set(processes)) == len(cluster.nthreads())
+    for own, result in zip(processes, results, strict=True):
+        assert result == [(process, process == own) for process in processes]
+
+
 def test_a_late_rank_gets_all_values():
     """Workers in one process receive the objects that were sent, which senders clear."""
     with (
