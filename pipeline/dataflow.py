@@ -15,10 +15,10 @@ from typing import Any
 from ..errors import OptionError, PipelineError
 from ..stages import Stage
 from ..stages.declare import similar
-from ..stages.fields import ANYTHING, Field
+from ..stages.fields import ANYTHING, INDEX, VERDICT, Columns, Edges, Field, field_of
 from .describe import as_svg, as_text
 from .steps import (
-    CHOSEN,
+    ADDED,
     Binding,
     Loop,
     Nested,
@@ -31,7 +31,9 @@ from .steps import (
     written,
 )
 
-_VERDICT = Field("", "verdict")
+_VERDICT = Field(VERDICT)
+#: The types of edges, which a stage must state.
+_EDGES = field_of(Edges), field_of(Columns)
 #: Fields that runs read besides the result of a pipeline. Wings add those of their runs.
 READ_BY_RUNS: set[str] = set()
 
@@ -132,7 +134,7 @@ class Dataflow:
             name
             for stage in self.stages()
             for name, field in stage.reads.items()
-            if field.kind in ("edges", "columns")
+            if field in _EDGES
         }
         for stage in self.stages():
             for name, field in stage.writes.items():
@@ -272,14 +274,14 @@ def _fields_after_pipeline(step: Nested, known: dict[str, FieldState]) -> dict[s
 
 
 def _fields_after_binding(step: Binding, known: dict[str, FieldState]) -> dict[str, FieldState]:
-    after = known | dict.fromkeys(step.new, FieldState(CHOSEN))
+    after = known | dict.fromkeys(step.new, FieldState(ADDED))
     _lose_along(step.names.values(), step.title, after)
     for old, new in step.names.items():
         found = _find(known, old, step.title)
         is_added = new == step.added
-        if is_added and found.field.kind not in ("chosen", "index"):
+        if is_added and not (found.field.is_chosen or found.field.kind == INDEX):
             raise PipelineError(f"{step.title}: its forest is {found.field}, not ids of edges")
-        field = CHOSEN if is_added else found.field.renamed(step.names)
+        field = ADDED if is_added else found.field.renamed(step.names)
         after[new] = replace(found, field=field)
     return after
 
@@ -314,13 +316,13 @@ def _check_reads(stage: Stage, known: dict[str, FieldState]) -> bool:
 def _check_chosen(stage: Stage, known: dict[str, FieldState], *, in_partitions: bool) -> None:
     """Check that a stage adds chosen edges, of all partitions, to a field of chosen edges."""
     for name, field in stage.writes.items():
-        if field.kind != "chosen":
+        if not field.is_chosen:
             continue
         if in_partitions:
             problem = f"writes {name!r} in each partition; it needs combine="
             raise PipelineError(f"{stage.title}: {problem}")
         earlier = known[name].field if name in known else field
-        if earlier.kind != "chosen":
+        if not earlier.is_chosen:
             problem = f"adds to {name!r} as {field}, but it is {earlier}"
             raise PipelineError(f"{stage.title}: {problem}")
 

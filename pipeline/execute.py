@@ -224,15 +224,16 @@ class Execution:
         """Store in `places` the fields that a stage wrote; "chosen" ones are appended."""
         for fields in (*self.partitions, self.shared):
             for name, declared in stage.writes.items():
-                if declared.kind != "chosen":
+                if not declared.is_chosen:
                     fields.pop(name, None)
         for place, (fields, result) in enumerate(zip(places, results, strict=True)):
             for item, (name, declared) in enumerate(stage.writes.items()):
                 value = self.written(result, item)
                 if stage.is_exchange:
                     value = Collected(self.written(each, item, place) for each in results)
-                is_chosen = declared.kind == "chosen"
-                fields[name] = Collected((*fields.get(name, ()), value)) if is_chosen else value
+                if declared.is_chosen:
+                    value = Collected((*fields.get(name, ()), value))
+                fields[name] = value
 
     def written(self, result: Any, item: int, place: int | None = None) -> Any:
         """Return one field of a task's result; with `place`, its value for this partition."""

@@ -9,9 +9,10 @@ from typing import Any
 
 from ..errors import OptionError, PipelineError
 from ..graphs.reading import READING
+from ..primitives.weight_order import WeightOrder
 from ..stages import Stage
 from ..stages.declare import Renamed, similar
-from ..stages.fields import COLUMNS, EDGES, Field
+from ..stages.fields import Columns, Edges, field_of
 from .catalogue.strategies import COMMON_FIELDS, RESERVED_NAMES
 from .dataflow import Dataflow, FieldState
 from .engine import run
@@ -21,9 +22,9 @@ from .steps import Nested, as_steps, edit, leaves_of, renamed, resolved, unresol
 
 #: The initial fields of pipelines. Wings add those of their graphs.
 INPUTS = {
-    "columns": FieldState(COLUMNS, in_partitions=True),
-    "edges": FieldState(EDGES, in_partitions=True),
-    "weight_order": FieldState(Field("", "weight order")),
+    "columns": FieldState(field_of(Columns), in_partitions=True),
+    "edges": FieldState(field_of(Edges), in_partitions=True),
+    "weight_order": FieldState(field_of(WeightOrder)),
     **COMMON_FIELDS,
 }
 

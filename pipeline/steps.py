@@ -16,12 +16,12 @@ from typing import Any, Protocol, runtime_checkable
 from ..errors import PipelineError
 from ..stages import Stage
 from ..stages.declare import rename
-from ..stages.fields import Field
+from ..stages.fields import CHOSEN, Field
 
 #: The default bound on the rounds of a loop, and the bound on the depth of a recursion.
 MOST_ROUNDS, MOST_LEVELS = 10_000, 64
 #: The type of edge ids that stages add to the forest.
-CHOSEN = Field("", "chosen")
+ADDED = Field(CHOSEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ class Nested:
         """The fields of the outer pipeline that it writes."""
         results = [name for name in self.pipeline.result if name in self.types]
         found = {self.outer.get(name, name): self.types[name] for name in results}
-        return found | ({self.added: CHOSEN} if self.added in found else {})
+        return found | ({self.added: ADDED} if self.added in found else {})
 
     @property
     def added(self) -> str:
@@ -231,7 +231,7 @@ class Nested:
         own = {name: self.prefix + name for name in self.types}
         names = {**self.outer, **own}
         taken = {self.outer.get(name, name): own[name] for name in own if name in self.inputs}
-        new = (own[name] for name, field in self.types.items() if field.kind == "chosen")
+        new = (own[name] for name, field in self.types.items() if field.is_chosen)
         given = {
             own[name]: self.outer.get(name, name) for name in self.pipeline.result if name in own
         }
@@ -308,7 +308,7 @@ def _inputs(
 ) -> frozenset[str]:
     """Return the initial fields that steps read; edge ids that they write start empty."""
     needed = needed_before(steps, frozenset(result))
-    return frozenset(n for n in needed if n not in types or types[n].kind != "chosen")
+    return frozenset(n for n in needed if n not in types or not types[n].is_chosen)
 
 
 def leaves_of(steps: Iterable[Step]) -> Iterator[Step]:
@@ -423,7 +423,7 @@ def needed_before(steps: tuple[Step, ...], after: frozenset[str]) -> frozenset[s
             replaced = {
                 name
                 for name, field in step.writes.items()
-                if field.kind != "chosen" or (isinstance(step, Nested) and name != step.added)
+                if not field.is_chosen or (isinstance(step, Nested) and name != step.added)
             }
             needed = needed.difference(replaced).union(step.reads, read)
     return needed

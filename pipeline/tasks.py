@@ -18,10 +18,14 @@ from ..graphs.source import EdgeSource
 from ..primitives import Backend, array_module
 from ..runtime.device import is_on_device
 from ..stages import Stage
-from ..stages.fields import rebuilt
+from ..stages.fields import DType, rebuilt
+from ..stages.strategies.readers import Source
 from .partitions import chunks_of, with_chunks
 from .report.records import Note, StageCall, Work
 from .schedulers.scheduler import add_place, worker_backend
+
+DType.register(np.dtype)
+Source.register(EdgeSource)
 
 #: Types whose values error messages show (others could fill pages), and the number of items shown.
 _SHOWN, _SHOWN_ITEMS = (bool, int, float, str, list), 12

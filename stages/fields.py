@@ -7,13 +7,13 @@ length: when a stage writes ``num_vertices``, all fields along it are discarded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+import re
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cached_property
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args
-
-from ..primitives.weight_order import WeightOrder
 
 
 class Edges(NamedTuple):
@@ -34,6 +34,13 @@ class Edges(NamedTuple):
     v: Any
     key: Any
     edge_id: Any
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the columns have these dtypes and equal lengths."""
+        kinds = INDEX, INDEX, KEY, INDEX
+        is_array = all(kind.holds(column) for kind, column in zip(kinds, self, strict=True))
+        return is_array and len(set(map(len, self))) == 1
 
 
 class Columns(NamedTuple):
@@ -91,131 +98,109 @@ class Candidates(NamedTuple):
     read_ms: int
 
 
+class DType(ABC):
+    """The dtype of an array, which has an `itemsize`."""
+
+    itemsize: int
+
+
 class Collected(tuple[Any, ...]):
     """The values that several tasks wrote to one `Chosen` field, or for one partition."""
 
     __slots__ = ()
 
 
-#: The kinds of records, with their types.
-_RECORDS: dict[str, type] = {
-    "edges": Edges,
-    "columns": Columns,
-    "arcs": Arcs,
-    "candidates": Candidates,
-    "cut": Cut,
-    "weight order": WeightOrder,
-}
-#: For each kind of number, the other kinds that a stage may read as this kind.
-_NUMBERS = {
-    "count": (),
-    "number": ("count", "number of at least 0"),
-    "number of at least 0": ("count",),
-}
+@dataclass(frozen=True)
+class Kind:
+    """A kind of values: arrays of certain dtypes, or instances of certain types.
+
+    Attributes
+    ----------
+    name : str
+        The kind as errors write it.
+    types : tuple of type
+        The types of the values. If a tuple has a property `is_valid`, it must be true.
+    dtypes : str
+        The possible values of `dtype.kind` of arrays with one axis; empty if there are no arrays.
+    least : int, optional
+        The smallest number.
+    includes : tuple of Kind
+        Other kinds whose values a stage may read as this kind.
+    """
+
+    name: str
+    types: tuple[type[Any], ...] = ()
+    dtypes: str = ""
+    least: int | None = None
+    includes: tuple[Kind, ...] = ()
+
+    @classmethod
+    def of(cls, of_values: type) -> Kind:
+        """Return the kind of the instances of a class."""
+        words = re.sub("(?<=[a-z])(?=[A-Z])", " ", of_values.__name__)
+        return cls(words.lower(), (of_values,))
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value has this kind."""
+        dtype = getattr(value, "dtype", None) if self.dtypes else None
+        if dtype is not None:
+            return bool(value.ndim == 1) and getattr(dtype, "kind", "?") in self.dtypes
+        if not isinstance(value, self.types) or (isinstance(value, bool) and int in self.types):
+            return False
+        if isinstance(value, tuple):
+            return bool(getattr(value, "is_valid", True))
+        return self.least is None or value >= self.least
 
 
-def _is_array(dtype_kinds: str, value: Any) -> bool:
-    dtype = getattr(value, "dtype", None)
-    return dtype is not None and value.ndim == 1 and getattr(dtype, "kind", "?") in dtype_kinds
-
-
-def _is_instance(record: type, value: Any) -> bool:
-    return isinstance(value, record)
-
-
-def _has(attribute: str, value: Any) -> bool:
-    return hasattr(value, attribute)
-
-
-def _is_edges(value: Any) -> bool:
-    # "i" and "u" are the kinds of the dtypes of u, v, key and edge_id.
-    is_record = isinstance(value, Edges) and all(map(_is_array, "iiui", value))
-    return is_record and len(set(map(len, value))) == 1
-
-
-def _is_number(types: Any, value: Any) -> bool:
-    return isinstance(value, types) and not isinstance(value, bool)
-
-
-#: For each kind, the function that returns whether a value is of this kind.
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    **{kind: partial(_is_instance, record) for kind, record in _RECORDS.items()},
-    "edges": _is_edges,
-    "index": partial(_is_array, "i"),
-    "key": partial(_is_array, "u"),
-    "flag": partial(_is_array, "b"),
-    "weight": partial(_is_array, "biuf"),
-    "chosen": lambda value: isinstance(value, Collected) or _is_array("i", value),
-    "levels": partial(_is_instance, tuple),
-    "parcels": partial(_is_instance, tuple),
-    "verdict": partial(_is_instance, bool),
-    "count": partial(_is_number, int),
-    "limit": partial(_is_number, int),
-    "number": partial(_is_number, int | float),
-    "number of at least 0": lambda value: _is_number(int | float, value) and value >= 0,
-    "dtype": partial(_has, "itemsize"),
-    # Stages do not import the classes of the objects that read a graph: a method identifies them.
-    "source": partial(_has, "blocks"),
-    "scanner": partial(_has, "scan"),
-    "tile joiner": partial(_has, "join"),
-    "sweeper": partial(_has, "deal"),
-    "buckets": partial(_has, "move"),
-}
-
-
-def register_record(kind: str, record: type) -> None:
-    """Add a type of records that stages read and write, as a kind."""
-    _RECORDS[kind] = record
-    _KINDS[kind] = partial(_is_instance, record)
+ANY = Kind("any", (object,))
+INDEX, KEY, FLAG = Kind("index", dtypes="i"), Kind("key", dtypes="u"), Kind("flag", dtypes="b")
+WEIGHT = Kind("weight", dtypes="biuf")
+CHOSEN = Kind("chosen", (Collected,), "i")
+COUNT, LIMIT, VERDICT = Kind("count", (int,)), Kind("limit", (int,)), Kind("verdict", (bool,))
+AMOUNT = Kind("number of at least 0", (int, float), least=0, includes=(COUNT,))
+NUMBER = Kind("number", (int, float), includes=(COUNT, AMOUNT))
 
 
 @dataclass(frozen=True)
 class Field:
-    """The type of a field: its `axis` (empty if it has none) and the `kind` of its values.
+    """The type of a field: the `kind` of its values, and its `axis` (empty if it has none).
 
-    Kinds of arrays are "index" (int32 or int64), "key" (unsigned integers), "flag" (bool), "weight"
-    (numbers) and "chosen" (ids of edges that are added to the forest, collected over all rounds).
-    Kinds of scalars are "count" and "limit" (one integer), "number" (one integer or float), "number
-    of at least 0" and "verdict" (one bool). Records have the kinds "edges", "columns", "arcs",
-    "candidates", "cut" and "weight order", and those that `register_record` adds. "levels" is a
-    tuple of arrays, "parcels" a tuple with a value for each partition, or from each, and "dtype"
-    the dtype of an array. "source", "scanner", "tile joiner" and
-    "sweeper" are objects that read a graph, and "buckets" are edges on disk. "any" is a value of
-    any kind. An `optional` field may be None.
+    An `optional` field may be None.
     """
 
-    axis: str
-    kind: str
+    kind: Kind
+    axis: str = ""
     optional: bool = False
 
     def __str__(self) -> str:
-        kind = f"optional {self.kind}" if self.optional else self.kind
+        kind = f"optional {self.kind.name}" if self.optional else self.kind.name
         return f"{kind} along {self.axis.removeprefix('num_')}" if self.axis else kind
 
     def renamed(self, names: Mapping[str, str]) -> Field:
         """Return the type with the new name of its axis."""
         return replace(self, axis=names[self.axis]) if self.axis in names else self
 
-    @property
+    @cached_property
     def is_reported(self) -> bool:
         """Whether reports show the value."""
-        return self.kind in _NUMBERS
+        return self.kind in (COUNT, AMOUNT, NUMBER)
+
+    @cached_property
+    def is_chosen(self) -> bool:
+        """Whether the values are ids of edges, which are collected over all rounds."""
+        return self.kind == CHOSEN
 
     def accepts(self, other: Field) -> bool:
         """Return whether a stage may read a field of the type `other` as a field of this type."""
-        if "any" in (other.kind, self.kind):
-            return not (other.axis and self.axis) or other.axis == self.axis
-        if other.optional and not self.optional:
-            return False
-        if self.kind in _NUMBERS:
-            return other.kind in (self.kind, *_NUMBERS[self.kind])
-        return other.kind == self.kind and (not self.axis or other.axis in ("", self.axis))
+        if ANY in (other.kind, self.kind):
+            return True
+        has_kind = other.kind in (self.kind, *self.kind.includes)
+        has_axis = not self.axis or other.axis in ("", self.axis)
+        return has_kind and has_axis and (self.optional or not other.optional)
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value has this kind, and a length if there is an axis."""
-        if self.kind == "any":
-            return not self.axis or hasattr(value, "__len__")
-        return self.optional if value is None else _KINDS[self.kind](value)
+        """Return whether a value has this type, apart from its length."""
+        return (self.optional and value is None) or self.kind.holds(value)
 
 
 def rebuilt(value: Any, items: Any) -> Any:
@@ -223,48 +208,42 @@ def rebuilt(value: Any, items: Any) -> Any:
     return getattr(type(value), "_make", type(value))(items)
 
 
-ANYTHING = Field("", "any")
-COLUMNS, EDGES = Field("", "columns"), Field("", "edges")
+ANYTHING = Field(ANY)
 
 
 def field_of(hint: Any) -> Field:
-    """Return the type that an annotation declares; `ANYTHING` if it declares none."""
+    """Return the type that an annotation declares; `ANYTHING` if it declares none.
+
+    A named tuple, a dataclass and a class derived from `abc.ABC` are kinds themselves.
+    """
     if NoneType in (options := get_args(hint)):
         return replace(field_of(next(iter(options))), optional=True)
-    for kind, record in _RECORDS.items():
-        if hint is record:
-            return Field("", kind)
+    if isinstance(hint, type):
+        has_kind = issubclass(hint, ABC) or is_dataclass(hint) or hasattr(hint, "_fields")
+        return Field(Kind.of(hint)) if has_kind else ANYTHING
     extras = getattr(hint, "__metadata__", ())
     return next((extra for extra in extras if isinstance(extra, Field)), ANYTHING)
 
 
-VertexIndex = Annotated[Any, Field("num_vertices", "index")]
-VertexKeys = Annotated[Any, Field("num_vertices", "key")]
+VertexIndex = Annotated[Any, Field(INDEX, "num_vertices")]
+VertexKeys = Annotated[Any, Field(KEY, "num_vertices")]
 #: The lightest edge of each vertex: its key, its id and its other end.
 Lightest = tuple[VertexKeys, VertexIndex, VertexIndex]
-Index = Annotated[Any, Field("", "index")]
-Keys = Annotated[Any, Field("", "key")]
-Flags = Annotated[Any, Field("", "flag")]
-Chosen = Annotated[Any, Field("", "chosen")]
-Count = Annotated[int, Field("", "count")]
-Number = Annotated[float, Field("", "number")]
-Amount = Annotated[float, Field("", "number of at least 0")]
-Verdict = Annotated[bool, Field("", "verdict")]
-Weights = Annotated[Any, Field("", "weight")]
+#: int32 or int64.
+Index = Annotated[Any, Field(INDEX)]
+#: Unsigned integers.
+Keys = Annotated[Any, Field(KEY)]
+Flags = Annotated[Any, Field(FLAG)]
+Weights = Annotated[Any, Field(WEIGHT)]
+#: Ids of edges that are added to the forest, collected over all rounds.
+Chosen = Annotated[Any, Field(CHOSEN)]
+Count = Annotated[int, Field(COUNT)]
+Number = Annotated[float, Field(NUMBER)]
+Amount = Annotated[float, Field(AMOUNT)]
+Verdict = Annotated[bool, Field(VERDICT)]
 #: The largest key to select.
-Limit = Annotated[int, Field("", "limit")]
+Limit = Annotated[int, Field(LIMIT)]
 #: The labels of successive contractions.
-Levels = Annotated[Any, Field("", "levels")]
+Levels = Annotated[Any, Field(Kind("levels", (tuple,)))]
 #: One value for each partition, or from each: see `combine.EXCHANGE`.
-Parcels = Annotated[Any, Field("", "parcels")]
-DType = Annotated[Any, Field("", "dtype")]
-#: A partition of a graph, read in blocks: `graphs.source.EdgeSource`.
-Source = Annotated[Any, Field("", "source")]
-#: Scans partitions: `pipeline.streaming.scan.Scanner`.
-Scanner = Annotated[Any, Field("", "scanner")]
-#: Joins the vertices of tiles: `pipeline.streaming.tiles.TileJoiner`.
-TileJoiner = Annotated[Any, Field("", "tile joiner")]
-#: Writes a graph to buckets: `pipeline.streaming.sweep.Sweeper`.
-Sweeper = Annotated[Any, Field("", "sweeper")]
-#: Buckets of edges on disk: `pipeline.streaming.sweep.Buckets`.
-Buckets = Annotated[Any, Field("", "buckets")]
+Parcels = Annotated[Any, Field(Kind("parcels", (tuple,)))]

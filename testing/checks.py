@@ -216,7 +216,7 @@ def _culprit(pipeline: Pipeline, graph: EdgeList, expected: list[int], *, maximu
     chosen: set[int] = set()
     for task, written in zip(recorder.tasks, recorder.results, strict=True):
         for (name, field), value in zip(task.stage.writes.items(), written, strict=True):
-            if name == "forest" and field.kind == "chosen":
+            if name == "forest" and field.is_chosen:
                 if wrong := set(value.tolist()) - set(expected):
                     return f": {task.stage.title} chose edge {min(wrong)} in {name!r}"
                 chosen |= set(value.tolist())
@@ -392,7 +392,7 @@ def _can_be_halved(stage: Stage, task: Task) -> bool:
     other_fields = (
         value
         for name, value in task.fields.items()
-        if stage.reads[name].kind != "edges" and stage.reads[name].axis != "num_vertices"
+        if not isinstance(value, Edges) and stage.reads[name].axis != "num_vertices"
     )
     return not any(
         hasattr(value, "dtype") or isinstance(value, Arcs | Columns) for value in other_fields

@@ -17,31 +17,32 @@ from weakref import WeakKeyDictionary
 
 from ...errors import OptionError
 from ...stages import Stage, edges, fragments
-from ...stages.fields import COLUMNS, Field
+from ...stages.fields import Columns, Count, DType, Verdict, field_of
 from ...stages.strategies import load, scan, sweep, tiles
+from ...stages.strategies.readers import Scanner, Source, Sweeper, TileJoiner
 from ..dataflow import Dataflow, FieldState
-from ..steps import CHOSEN, Loop, Step, needed_before
+from ..steps import ADDED, Loop, Step, needed_before
 from .exchange import EXCHANGE_STEPS, EXCHANGE_VALUES
 
-_COUNT = FieldState(Field("", "count"))
-_SOURCE = FieldState(Field("", "source"), in_partitions=True)
+_COUNT = FieldState(field_of(Count))
+_SOURCE = FieldState(field_of(Source), in_partitions=True)
 
 #: The initial fields of every pipeline and every strategy.
 COMMON_FIELDS = {
     "num_vertices": _COUNT,
     "num_edges": _COUNT,
-    "maximum": FieldState(Field("", "verdict")),
-    "forest": FieldState(CHOSEN),
+    "maximum": FieldState(field_of(Verdict)),
+    "forest": FieldState(ADDED),
 }
 #: The initial fields of every strategy, without the graph.
 _STRATEGY_FIELDS = {
     **COMMON_FIELDS,
-    "weight_dtype": FieldState(Field("", "dtype")),
-    "unsigned": FieldState(Field("", "verdict")),
+    "weight_dtype": FieldState(field_of(DType)),
+    "unsigned": FieldState(field_of(Verdict)),
     "first_edge": _COUNT,  # the id of the first edge of the graph
-    "scanner": FieldState(Field("", "scanner")),
-    "tile_joiner": FieldState(Field("", "tile joiner")),
-    "sweeper": FieldState(Field("", "sweeper")),
+    "scanner": FieldState(field_of(Scanner)),
+    "tile_joiner": FieldState(field_of(TileJoiner)),
+    "sweeper": FieldState(field_of(Sweeper)),
 }
 
 #: The stages that compute keys from the weights of `columns`, and write `edges`.
@@ -67,7 +68,7 @@ _TILES = (
 _SCAN_FIELDS = {
     **_STRATEGY_FIELDS,
     "source": _SOURCE,
-    "num_edges": FieldState(Field("", "count", optional=True)),  # None for an iterator
+    "num_edges": FieldState(field_of(Count | None)),  # None for an iterator
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
     "num_partitions": _COUNT,
 }
@@ -284,11 +285,11 @@ def _extended(
     """
     flows = _flows.setdefault(pipeline, {})
     if (name, first) not in flows:
-        is_chosen = pipeline.fields_written.get("forest", CHOSEN) == CHOSEN
+        is_chosen = pipeline.fields_written.get("forest", ADDED) == ADDED
         result = ("forest",) if read == "columns" else pipeline.result
         last = (fragments.sort_forest_ids,) if "forest" in result and is_chosen else ()
         steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
-        graph = _SOURCE if read == "source" else FieldState(COLUMNS, in_partitions=True)
+        graph = _SOURCE if read == "source" else FieldState(field_of(Columns), in_partitions=True)
         inputs = {read: graph, **_STRATEGY_FIELDS}
         flows[name, first] = Dataflow(name, steps, inputs, result, summary, pipeline.values)
     return flows[name, first]

@@ -23,7 +23,7 @@ from ...primitives import Backend, array_module
 from ...progress import Listener, has_listener, set_listener
 from ...runtime.memory import keeping_blocks
 from ...stages import Stage
-from ...stages.fields import Collected
+from ...stages.fields import AMOUNT, CHOSEN, COUNT, LIMIT, NUMBER, VERDICT, Collected
 from ..dataflow import Dataflow
 from ..execute import Execution, initial_fields
 from ..partitions import chunks_of, with_chunks
@@ -38,7 +38,7 @@ from .scheduler import Inline, Scheduler, add_place, worker_backend
 #: A function that sends a value to each rank and returns what all ranks sent to this one.
 Exchange = Callable[[Sequence[Any]], list[Any]]
 #: The kinds of fields whose values can wait for an exchange.
-_WAITING = frozenset(("count", "limit", "number", "number of at least 0", "verdict", "chosen"))
+_WAITING = {AMOUNT, CHOSEN, COUNT, NUMBER, LIMIT, VERDICT}
 
 
 class RankOutcome(NamedTuple):
@@ -87,10 +87,9 @@ class RankExecution(Execution):
         """Return what a stage wrote; without the chosen edges if they belong to another rank."""
         if is_own:
             return written
-        kinds = (declared.kind for declared in stage.writes.values())
         return tuple(
-            value[:0] if kind == "chosen" else value
-            for kind, value in zip(kinds, written, strict=True)
+            value[:0] if declared.is_chosen else value
+            for declared, value in zip(stage.writes.values(), written, strict=True)
         )
 
     def keep_received(self, stage: Stage, received: list[Any]) -> None:

@@ -20,6 +20,7 @@ from ...progress import report_progress
 from ...runtime.memory import pool
 from ...runtime.sizes import sizes
 from ...stages.fields import Candidates, Columns, Cut
+from ...stages.strategies import readers
 from .bounds import FORESTS_PER_FOLD
 from .buffer import EdgeBuffer, Selected
 from .checkpoint import Record
@@ -29,7 +30,7 @@ from .threads import Block, read_in_order
 
 
 @dataclass(frozen=True)
-class Scanner:
+class Scanner(readers.Scanner):
     """Scans partitions of a graph, with the settings of all scans of a run."""
 
     solver: Solver

@@ -25,6 +25,7 @@ from ...runtime.memory import pool
 from ...runtime.scratch import mapped
 from ...runtime.sizes import sizes
 from ...stages.fields import Edges
+from ...stages.strategies import readers
 from .buckets import (
     ANOTHER_FOLDER,
     Dealt,
@@ -41,7 +42,7 @@ from .threads import Block, in_order, read_in_order
 
 
 @dataclass(frozen=True)
-class Sweeper:
+class Sweeper(readers.Sweeper):
     """Deals the edges of a graph to buckets, with the settings of a sweep."""
 
     solver: Solver
@@ -130,7 +131,7 @@ class Sweeper:
         return count, order.deal(ops, *columns)
 
 
-class Buckets:
+class Buckets(readers.Buckets):
     """The edges between vertices that are not removed yet, and the ids of the forest so far.
 
     Of `num_files` files in `folder`, each range of vertices has one, and the rest are for ranges of

@@ -15,6 +15,7 @@ from ...graphs.generate.tiles import Tile
 from ...graphs.source import EdgeSource
 from ...progress import report_progress
 from ...stages.fields import Columns
+from ...stages.strategies import readers
 from .solver import Solver
 from .threads import in_order
 
@@ -34,7 +35,7 @@ class JoinedTile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TileJoiner:
+class TileJoiner(readers.TileJoiner):
     """Joins the vertices of tiles into fragments."""
 
     solver: Solver

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...stages.fields import register_record
-from ..primitives.searches import Points, Tree
-
 
 class Neighbors(NamedTuple):
     """The k nearest points of each point outside its fragment, as it was at the last search.
@@ -35,12 +32,3 @@ class Copies(NamedTuple):
     copy: Any
     #: The id of the first point that equals each dropped point.
     first: Any
-
-
-for _kind, _record in {
-    "points": Points,
-    "tree": Tree,
-    "neighbors": Neighbors,
-    "copies": Copies,
-}.items():
-    register_record(_kind, _record)

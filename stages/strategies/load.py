@@ -2,7 +2,8 @@
 
 from ...primitives.vocabulary import ArrayModule
 from ..declare import stage
-from ..fields import Candidates, Columns, Count, Scanner, Source
+from ..fields import Columns, Count
+from .readers import Scanner, Source
 
 
 @stage(writes="columns")
@@ -17,8 +18,7 @@ def load_partition(ops: ArrayModule, source: Source, num_edges: Count) -> Column
 @stage(writes="columns")
 def load_forest(source: Source, scanner: Scanner, num_vertices: Count) -> Columns:
     """Find the forest of a partition; load a partition with few edges unreduced."""
-    candidates: Candidates = scanner.scan(source, num_vertices, step="load forests")
-    return candidates.edges[0]
+    return scanner.scan(source, num_vertices, step="load forests").edges[0]
 
 
 @stage(writes="columns")

@@ -23,11 +23,10 @@ from ..fields import (
     Cut,
     Index,
     Limit,
-    Scanner,
-    Source,
     Verdict,
     Weights,
 )
+from .readers import Scanner, Source
 
 #: The factor by which `raise_limit` raises the rank of a limit. The buffer lowers limits that are
 #: too high.
@@ -58,7 +57,7 @@ def choose_limit(
 def merge_forests(
     ops: ArrayModule,
     parts: list[tuple[Candidates]],
-    scanner: Any,
+    scanner: Scanner,
     num_fragments: int,
     record: Any = None,
 ) -> tuple[Candidates]:
@@ -92,10 +91,7 @@ def scan_partition(
     next stage then drops the cycles. `labels` is the fragment of each vertex; None before the first
     vertices are joined. The task resumes from the edges that it saves in `record`.
     """
-    candidates: Candidates = scanner.scan(
-        source, num_fragments, labels, limit, record, number=num_scans
-    )
-    return candidates
+    return scanner.scan(source, num_fragments, labels, limit, record, number=num_scans)
 
 
 @stage(writes=("found", "cut", "read_ms"))

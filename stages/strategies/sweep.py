@@ -21,7 +21,8 @@ from typing import Any
 from ...primitives.vocabulary import ArrayModule
 from ..combine import concatenation
 from ..declare import stage
-from ..fields import Buckets, Edges, Index, Source, Sweeper, Verdict
+from ..fields import Edges, Index, Verdict
+from .readers import Buckets, Source, Sweeper
 
 
 @stage(writes="buckets")
@@ -33,7 +34,7 @@ def deal_to_buckets(source: Source, sweeper: Sweeper, record: Any = None) -> Buc
 @stage(writes="is_last_range")
 def is_last_range(buckets: Buckets) -> Verdict:
     """Return whether the vertices of only one range remain."""
-    return bool(buckets.is_last)
+    return buckets.is_last
 
 
 @stage(writes="joined")

@@ -12,7 +12,8 @@ import math
 from ...primitives.vocabulary import ArrayModule
 from ..combine import concatenation
 from ..declare import stage
-from ..fields import Chosen, Columns, Count, DType, Index, Source, TileJoiner
+from ..fields import Chosen, Columns, Count, DType, Index
+from .readers import Source, TileJoiner
 
 
 def append_partitions(

@@ -5,7 +5,7 @@ import gc
 import weakref
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from mstflow.pipeline.catalogue.shared import CONTRACT, JOIN
 from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.stages.edges import count_edges, drop_loops, no_edges_left
 from mstflow.stages.fields import (
+    INDEX,
     Chosen,
     Count,
     Edges,
@@ -31,6 +32,7 @@ from mstflow.stages.fields import (
     VertexIndex,
 )
 from mstflow.stages.fragments import add_level, compose_labels, start_levels
+from mstflow.stages.strategies.readers import Scanner
 from oracle import kruskal
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -394,7 +396,59 @@ def test_stages_cannot_modify_arrays_of_the_caller(backend, column):
     assert list(map(np.ndarray.tolist, graph)) == [[0, 1], [1, 2], [8, 6]]
 
 
-PairIndex = Annotated[Any, Field("pairs", "index")]
+PairIndex = Annotated[Any, Field(INDEX, "pairs")]
+
+
+class PairOfEnds(NamedTuple):
+    """A kind of values; no valid one has ends of different lengths."""
+
+    left: Any
+    right: Any
+
+    @property
+    def is_valid(self):
+        return len(self.left) == len(self.right)
+
+
+@stage(writes="pair", combine=lambda ops, parts: parts[0])
+def pair_ends(edges: Edges, step: Count) -> PairOfEnds:
+    return PairOfEnds(edges.u, edges.v[::step])
+
+
+@stage(writes="forest")
+def take_pair(pair: PairOfEnds) -> Index:
+    return pair.left[:0]
+
+
+@stage(writes="forest")
+def take_scanner(pair: Scanner) -> Index:
+    return pair.takes_all(1, 1)
+
+
+class CanScan:
+    """It has the methods of a scanner, but does not derive from it."""
+
+    scan = takes_all = keys = reduce = None
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "message"),
+    [
+        (Pipeline("p", pair_ends, take_pair).given(step=2),
+         r"'pair_ends': wrote 'pair' as \(left: .*, not as pair of ends"),
+        (Pipeline("p", take_pair).given(pair=(1, 2)),
+         r"'take_pair': reads 'pair' as pair of ends, but it is \(int 1, int 2\)"),
+        (Pipeline("p", pair_ends, take_scanner).given(step=1),
+         "'take_scanner': reads 'pair' as scanner, but it is pair of ends"),
+        (Pipeline("p", take_scanner).given(pair=CanScan()),
+         "'take_scanner': reads 'pair' as scanner, but it is CanScan"),
+    ],
+)  # fmt: skip
+def test_classes_are_kinds(pipeline, message):
+    with pytest.raises(PipelineError, match=message):
+        mstflow.minimum_spanning_forest(GRAPH, algorithm=pipeline)
+    valid = Pipeline("p", pair_ends, take_pair).given(step=1)
+    assert mstflow.minimum_spanning_forest(GRAPH, algorithm=valid).edge_ids.tolist() == []
 
 
 @stage(writes="left")
