@@ -415,8 +415,7 @@ def test_a_result_that_another_thread_deletes_is_not_waited_for(cluster, monkeyp
             deleting.join()
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
-def test_an_open_scheduler_serves_several_runs(scheduler, request, monkeypatch):
+XX_several_runs(scheduler, request, monkeypatch):
     """Dask returns the result of an earlier task that is alive and has the same key."""
     where = request.getfixturevalue("cluster") if scheduler == "distributed" else scheduler
     opened = LocalDask if scheduler == "threads" else Cluster
@@ -436,8 +435,7 @@ def test_an_open_scheduler_serves_several_runs(scheduler, request, monkeypatch):
                 expected, known = scan(source, [8000], **options)
                 found, report = scan(source, [8000], scheduler=scheduler, **options)
                 assert np.array_equal(found, expected)
-                assert report.final == known.final
-                assert report.counts == known.counts
+                assert without_times(report) == without_times(known)
                 assert [call[:3] for call in report.calls] == [call[:3] for call in known.calls]
     names = {handle.result.key.partition("-")[0] for handle in alive}
     assert {"scan_partition", "load_forest"} < names  # dashboards group tasks by their stages
