@@ -28,14 +28,16 @@ LIMIT = 0.5
 REPEATED = 10**6
 
 
-def rows(lengths: Sequence[int], threads: Sequence[int], rounds: int) -> Iterator[Row]:
+def rows(
+    lengths: Sequence[int], threads: Sequence[int], rounds: int, repeated: int = REPEATED
+) -> Iterator[Row]:
     """Yield a row for each primitive, length and number of threads; numbers have 32 bits."""
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
 
     unmeasured = {*SEQUENTIAL}
     for length in lengths:
-        calls = max(1, REPEATED // length)
+        calls = max(1, repeated // length)
         arguments = primitives.arguments(length // primitives.EDGES_PER_VERTEX)
         for case, (arrays, options) in arguments.items():
             name = case.partition(",")[0]
@@ -62,7 +64,7 @@ BENCHMARK = Benchmark(
     "compiled primitives by number of threads and length of the arrays",
     rows,
     {"lengths": [10**4, 10**5, 10**6, 10**7], "threads": [1, 2, 4, 16], "rounds": 3},
-    {"lengths": [300, 3000], "threads": [1, 2], "rounds": 1},
+    {"lengths": [300, 3000], "threads": [1, 2], "rounds": 1, "repeated": 3000},
     {"lengths": Table(("primitive",), ("length", "threads"), {"": ratio()}, against=("length",))},
     usual=False,  # takes minutes
 )

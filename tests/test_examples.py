@@ -51,12 +51,11 @@ def test_example(path, checkout, monkeypatch, capsys):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_of_page(page, checkout, monkeypatch):
-    """Run a page twice, as readers repeat commands; it writes nothing beside the example data."""
+    """Run the code of a page; it writes nothing beside the example data."""
     monkeypatch.chdir(checkout)
     examples = checkout / "examples"
     before = {path: path.stat().st_mtime_ns for path in examples.rglob("*")}
-    for _ in range(2):
-        run_page(page)
+    run_page(page)
     assert {path: path.stat().st_mtime_ns for path in examples.rglob("*")} == before
 
 

@@ -2,8 +2,8 @@
 
 Two rounds of Boruvka leave a quarter of the vertices. A sample has each edge with probability 1/2,
 and the algorithm itself finds its forest. An edge that is heavier than all edges of the path
-between its ends in this forest is dropped. This leaves about two edges per vertex, whatever their
-number was before. The steps repeat until few edges remain, which rounds of Boruvka join.
+between its ends in this forest is dropped. About two edges per vertex remain, independent of the
+number of edges before. The steps repeat until few edges remain, which rounds of Boruvka join.
 
 Source: Karger, Klein and Tarjan, "A Randomized Linear-Time Algorithm to Find Minimum Spanning
 Trees", J. ACM 42 (1995). Three deviations:

@@ -3,9 +3,9 @@
 If both ends of an edge are in one tree, the edge closes a cycle and is never chosen. The main
 thread takes the sorted edges one by one. Meanwhile, each helper reads a range of later edges, again
 whenever the main thread has halved its distance to them, and rejects those that close a cycle. The
-main thread skips rejected edges. There are no locks: helpers read the trees while the main thread
-modifies them, and the main thread checks every edge that no helper rejected. Which thread rejects
-an edge depends on timing; the forest does not.
+main thread skips rejected edges. The threads take no locks: helpers read the trees while the main
+thread modifies them, and the main thread checks every edge that no helper rejected. Which thread
+rejects an edge depends on timing; the forest does not.
 Backends without compiled loops process the ranges in turn: a helper reads a range once, then the
 main loop takes its remaining edges.
 
