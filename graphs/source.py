@@ -341,14 +341,18 @@ class EdgeSource:
         num_offsets, samples, first = max(1, _SAMPLES // shares), [], 0
         offsets = sorted({count * number // num_offsets for number in range(num_offsets)})
         for segment in self.segments:
-            end = first + (segment.num_edges or 0)
-            starts = [offset - first for offset in offsets if first <= offset < end]
-            source = self.slice(first, end)
-            if starts and segment.edges_at_once:  # read it once, not once for each start
-                source = EdgeSource((ArraySegment(*source.columns()),))  # type: ignore[arg-type]
-            runs = (source.slice(start, start + _SAMPLE_EDGES) for start in starts)
-            samples += [run.columns()[2].copy() for run in runs]
-            first = end
+            counts = [segment.num_edges or 0]
+            if segment.edges_at_once:
+                counts = [count for count, _ in segment.reads(1)]
+            for count in counts:
+                end = first + count
+                if starts := [offset - first for offset in offsets if first <= offset < end]:
+                    source = self.slice(first, end)
+                    if segment.edges_at_once:  # read these edges once, not once for each start
+                        source = EdgeSource((ArraySegment(*source.columns()),))  # type: ignore[arg-type]
+                    runs = (source.slice(start, start + _SAMPLE_EDGES) for start in starts)
+                    samples += [run.columns()[2].copy() for run in runs]
+                first = end
         return np.concatenate(samples)
 
     def check_vertices(

@@ -7,24 +7,22 @@ batch, pyarrow gets a short stream, without the other ones. A file has a footer 
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graphs.edge_list import Columns, EdgeList
+from ...graphs.edge_list import EdgeList
 from ...graphs.libraries import dataset, pa
-from ...graphs.segments import Range, Read, rows_of
 from ...graphs.source import EdgeSource
 from ...runtime.memory import empty
 from ..column_names import Choose, ColumnNames, Weight, choose_columns
-from ..file_checks import FileState, check_decompressed, file_fingerprint, unchanged
+from ..file_checks import FileState, check_decompressed, unchanged
+from ..libraries.arrow_batches import Batches, OpenFile
 from ..libraries.arrow_tables import (
     arrow_columns,
     arrow_dtypes,
@@ -83,65 +81,45 @@ def arrow_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Edg
         opened = _opened(path, partial(choose_columns, weight=weight), keys)
         dtypes = _check_size(path, opened)
     names, batches = opened.names, opened.batches
-    starts = accumulate((batch.num_rows for batch in batches), initial=0)
-    segments = (
-        RecordBatch(path, opened.state, opened.file, batch, names, start, keys, stop=batch.num_rows)
-        for batch, start in zip(batches, starts, strict=False)
+    starts = tuple(accumulate((batch.num_rows for batch in batches), initial=0))
+    segment = RecordBatches(
+        path=path,
+        state=opened.state,
+        columns=names,
+        starts=starts,
+        keys=keys,
+        stop=starts[-1],
+        file=opened.file,
+        batches=tuple(batches),
     )
     weight_dtype = dtypes[names.weight] if names.weight is not None else np.dtype(np.int64)
     num_vertices = stated_num_vertices(opened.schema.metadata)
-    return EdgeSource(tuple(segments), num_vertices, weight_dtype=weight_dtype)
+    return EdgeSource((segment,), num_vertices, weight_dtype=weight_dtype)
 
 
-@dataclass(frozen=True)
-class RecordBatch(Range):
-    """A range of the rows of one record batch, which is always read as a whole."""
+@dataclass(frozen=True, kw_only=True)
+class RecordBatches(Batches):
+    """A range of the rows of an Arrow IPC file or stream."""
 
-    path: Place
-    state: FileState
-    file: _File = field(compare=False, repr=False)
-    batch: _Batch
-    columns: ColumnNames
-    #: The first row of the record batch.
-    first_row: int
-    keys: Keys = ()
-    detects_changes = True
+    file: OpenFile[Any] = field(compare=False, repr=False)
+    batches: tuple[_Batch, ...]
+
+    def table(self, first: int, last: int) -> Any:
+        """Read record batches."""
+        return _read_batches(self.file, self.columns, self.batches[first:last])
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges that each read loads, or that need the memory of its messages."""
-        num_bytes = sum(stop - start for start, stop in self.batch.messages)
-        return max(self.batch.num_rows, num_bytes // _EDGE_BYTES)
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether the file has the column of weights."""
-        return self.columns.weight is not None
-
-    @property
-    def origin(self) -> tuple[str, int]:
-        """The file, and the row of the first edge."""
-        return str(self.path), self.first_row + self.start
-
-    def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
-        """Yield one function, which reads the record batch."""
-        yield self.num_edges, partial(rows_of, self._read, self.start, self.stop)
-
-    def fingerprint(self) -> str:
-        """Return the fingerprint of the file, the record batch, the columns and the rows."""
-        rows = f"{self.batch.number}, {self.start}:{self.stop}"
-        return f"{file_fingerprint(self.path)}[{rows}] {self.columns} {self.keys}"
-
-    def _read(self) -> Columns:
-        with unchanged(self.path, self.state), arrow_errors(self.path):
-            table = _read_batch(self.file, self.batch)
-            return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
+        """Number of edges of the largest batch, or that need the memory of its messages."""
+        messages = (batch.messages for batch in self.batches)
+        sizes = (sum(stop - start for start, stop in each) for each in messages)
+        return max(super().edges_at_once, max(sizes, default=0) // _EDGE_BYTES)
 
 
 class _Opened(NamedTuple):
     """The metadata of a file or stream: its columns, those of the graph, and its batches."""
 
-    file: _File
+    file: OpenFile[Any]
     state: FileState
     schema: Any
     names: ColumnNames
@@ -150,7 +128,7 @@ class _Opened(NamedTuple):
     def tables(self, keys: Keys) -> Iterator[Any]:
         """Yield a table of the columns of the graph for each record batch; at least one table."""
         empty_tables = [] if self.batches else [self.schema.empty_table()]
-        batches = (_read_batch(self.file, batch) for batch in self.batches)
+        batches = (_read_batches(self.file, self.names, [batch]) for batch in self.batches)
         for table in itertools.chain(batches, empty_tables):
             yield with_keys(table, keys).select(self.names.present)
 
@@ -173,7 +151,8 @@ def _opened(path: Place, choose: Choose, keys: Keys) -> _Opened:
         schema, batches = _batches_of_file(path, file) if is_file else _batches_of_stream(file)
     schema = keyed_schema(schema, keys)
     names = choose(schema.names)
-    return _Opened(_File(path, names.present), state, schema, names, batches)
+    file = OpenFile(path, partial(_open_file, names=names))
+    return _Opened(file, state, schema, names, batches)
 
 
 def _batches_of_file(path: Place, file: Any) -> tuple[Any, list[_Batch]]:
@@ -226,57 +205,30 @@ def _options(included: list[int]) -> Any:
     return pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
 
 
-@dataclass(frozen=True, eq=False)
-class _File:
-    """A file or stream of which these columns are read, as long as there are record batches of it.
-
-    Opening a file takes time for each of its record batches, so each thread keeps one reader. The
-    file is not memory-mapped: if a mapped file is truncated, an access ends the process.
-    """
-
-    path: Place
-    names: list[str]
-
-    def batch(self, number: int) -> Any:
-        """Read a record batch of a file."""
-        readers = _of_thread.readers
-        reader = readers.pop(self, None)  # a reader that fails is not used again
-        if reader is None:
-            readers.clear()
-            path = self.path
-            source = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
-            reader = _open(pa.ipc.open_file, source, self.names)
-        batch = reader.get_batch(number)
-        readers[self] = reader
-        return batch
-
-
-class _OfThread(threading.local):
-    """The reader that each thread has used last, until its file is collected."""
-
-    def __init__(self) -> None:
-        self.readers: WeakKeyDictionary[_File, Any] = WeakKeyDictionary()
-
-
-_of_thread = _OfThread()
-
-
-def _read_batch(file: _File, batch: _Batch) -> Any:
-    """Read the columns of a file, if the record batch has them, as a `pyarrow.Table`."""
-    if batch.messages:
-        source = pa.py_buffer(_read_messages(file.path, batch.messages))
-        with _open(pa.ipc.open_stream, source, file.names) as reader:
-            table = pa.table(reader.read_next_batch())
+def _read_batches(file: OpenFile[Any], names: ColumnNames, batches: Sequence[_Batch]) -> Any:
+    """Read consecutive record batches as a `pyarrow.Table`, with the columns that the file has."""
+    if messages := sorted({bounds for batch in batches for bounds in batch.messages}):
+        source = pa.py_buffer(_read_messages(file.path, messages))
+        with _open(pa.ipc.open_stream, source, names) as stream:
+            table = stream.read_all()
     else:
-        table = pa.table(file.batch(batch.number))
+        numbers = [batch.number for batch in batches]
+        table = pa.Table.from_batches(file.read(lambda reader: [*map(reader.get_batch, numbers)]))
     table.validate()  # otherwise damaged lengths lead beyond the end of a buffer
     return table
 
 
-def _open(open_: Callable[..., Any], source: Any, names: list[str]) -> Any:
+def _open_file(path: Place, names: ColumnNames) -> Any:
+    """Return a reader of a file. A mapped file that is truncated would end the process."""
+    source = pa.PythonFile(path.open()) if isinstance(path, Url) else pa.OSFile(str(path))
+    return _open(pa.ipc.open_file, source, names)
+
+
+def _open(open_: Callable[..., Any], source: Any, names: ColumnNames) -> Any:
     """Return a reader of the columns with these names."""
     with open_(source) as reader:
-        included = [place for place, name in enumerate(reader.schema.names) if name in names]
+        stored = enumerate(reader.schema.names)
+        included = [place for place, name in stored if name in names.present]
     return open_(source, options=_options(included))
 
 

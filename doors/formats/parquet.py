@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...graphs.edge_list import Columns, EdgeList
+from ...graphs.edge_list import EdgeList
 from ...graphs.edge_table import EdgeTable
 from ...graphs.libraries import pa, parquet
-from ...graphs.segments import Range, Read, rows_of
 from ...graphs.source import EdgeSource
 from ...runtime.team import team, threads_sharing
 from ..column_names import Choose, ColumnNames, Weight, choose_columns
-from ..file_checks import FileState, file_fingerprint, max_expanded_size, unchanged
+from ..file_checks import FileState, max_expanded_size, unchanged
+from ..libraries.arrow_batches import Batches, OpenFile
 from ..libraries.arrow_tables import (
     NUM_VERTICES,
-    arrow_columns,
     arrow_dtypes,
     arrow_errors,
     keyed_schema,
@@ -38,23 +35,21 @@ from .file_format import IDENTITY, Format, SavedForest, parse_identity
 #: Rows of a row group that is written: each costs time when a file is opened, and a reader holds a
 #: whole one. Rows of a table with names that is read.
 _GROUP_ROWS, _TABLE_ROWS = 2**18, 2**17
-#: The largest number of footers in memory: a scan reads few files at once.
-_FOOTERS = 8
 
 
 def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
     """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
     groups, dtypes, num_vertices = _row_groups(path, weight, keys)
     # Concatenation would double the memory.
-    num_rows = sum(group.num_rows for group in groups)
-    columns = [np.empty(num_rows, dtype) for dtype in dtypes]
+    columns = [np.empty(groups.num_edges, dtype) for dtype in dtypes]
 
-    def read(group: RowGroup) -> None:
-        rows = slice(group.first_row, group.first_row + group.num_rows)
-        for column, values in zip(columns, group.columns_of_all_rows(), strict=False):
-            column[rows] = values
+    def read(number: int, start: int, stop: int) -> None:
+        read_columns = groups.read_batches(number, number + 1)
+        for column, values in zip(columns, read_columns, strict=False):
+            column[start:stop] = values
 
-    team(threads_sharing()).call(read, [(group,) for group in groups])
+    rows = enumerate(pairwise(groups.starts))
+    team(threads_sharing()).call(read, [(number, *bounds) for number, bounds in rows])
     with arrow_errors(path):
         return EdgeList(*columns, num_vertices=num_vertices)
 
@@ -63,7 +58,7 @@ def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> E
     """Return a Parquet file as a source, reading only its footer."""
     groups, (_, _, *weights), num_vertices = _row_groups(path, weight, keys)
     weight_dtype = weights[0] if weights else np.dtype(np.int64)
-    return EdgeSource(tuple(groups), num_vertices, weight_dtype=weight_dtype)
+    return EdgeSource((groups,), num_vertices, weight_dtype=weight_dtype)
 
 
 def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
@@ -77,36 +72,25 @@ def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any
 
 def _row_groups(
     path: Place, weight: Weight, keys: Keys
-) -> tuple[list[RowGroup], list[np.dtype[Any]], int | None]:
+) -> tuple[RowGroups, list[np.dtype[Any]], int | None]:
     """Return the row groups, the dtypes of their columns, and the number of vertices if stated."""
     state = FileState.of(path)
-    with unchanged(path, state), arrow_errors(path):
-        file = _File(path)
-        footer = _footer(file)
-        schema = keyed_schema(footer.schema.to_arrow_schema(), keys)
+    with unchanged(path, state), _opened(path) as file:
+        schema = keyed_schema(file.schema_arrow, keys)
         names = choose_columns(schema.names, weight)
         dtypes = arrow_dtypes(names, schema)
-        num_vertices = stated_num_vertices(footer.metadata)
-    starts = _starts(footer)
-    groups = [
-        RowGroup(path, state, file, group, names, start, stop - start, keys, stop=stop - start)
-        for group, (start, stop) in enumerate(pairwise(starts))
-    ]
+        num_vertices = stated_num_vertices(file.metadata.metadata)
+        starts = _starts(file.metadata)
+    groups = RowGroups(
+        path=path,
+        state=state,
+        columns=names,
+        starts=starts,
+        keys=keys,
+        stop=starts[-1],
+        file=OpenFile(path, _open),
+    )
     return groups, [dtypes[name] for name in names.present], num_vertices
-
-
-@dataclass(frozen=True, eq=False)
-class _File:
-    """A file that was opened; opened again, it may have other content in the same state."""
-
-    path: Place
-
-
-@functools.lru_cache(_FOOTERS)
-def _footer(file: _File) -> Any:
-    """Return the metadata of a file, which are parsed once, not for each row group."""
-    with _opened(file.path) as opened:
-        return opened.metadata
 
 
 def _stored(file: Any, names: ColumnNames) -> list[str]:
@@ -114,75 +98,40 @@ def _stored(file: Any, names: ColumnNames) -> list[str]:
     return [name for name in names.present if name in file.schema_arrow.names]
 
 
-@dataclass(frozen=True)
-class RowGroup(Range):
-    """A range of the rows of one row group, which is always read as a whole."""
+@dataclass(frozen=True, kw_only=True)
+class RowGroups(Batches):
+    """A range of the rows of a Parquet file."""
 
-    path: Place
-    state: FileState
-    file: _File = field(compare=False, repr=False)
-    group: int
-    columns: ColumnNames
-    #: The first row of the row group, and its number of rows.
-    first_row: int
-    num_rows: int
-    keys: Keys = ()
-    detects_changes = True
+    file: OpenFile[Any] = field(compare=False, repr=False)
 
-    @property
-    def edges_at_once(self) -> int:
-        """Number of edges that each read loads: all of the row group."""
-        return self.num_rows
+    def table(self, first: int, last: int) -> Any:
+        """Read row groups; the threads of mstflow read several at once."""
 
-    @property
-    def is_weighted(self) -> bool:
-        """Whether the file has the column of weights."""
-        return self.columns.weight is not None
+        def read(file: Any) -> Any:
+            stored = _stored(file, self.columns)
+            return file.read_row_groups(range(first, last), columns=stored, use_threads=False)
 
-    @property
-    def origin(self) -> tuple[str, int]:
-        """The file, and the row of the first edge."""
-        return str(self.path), self.first_row + self.start
-
-    def reads(self, size: int) -> Iterator[Read]:  # `size` has no effect
-        """Yield one function, which reads the row group."""
-        yield self.num_edges, partial(rows_of, self.columns_of_all_rows, self.start, self.stop)
-
-    def fingerprint(self) -> str:
-        """Return the fingerprint of the file, the row group, the columns and the range of rows."""
-        rows = f"{self.group}, {self.start}:{self.stop}"
-        return f"{file_fingerprint(self.path)}[{rows}] {self.columns} {self.keys}"
-
-    def columns_of_all_rows(self) -> Columns:
-        """Read u, v and weight (or None) of the row group."""
-        with unchanged(self.path, self.state), _opened(self.path, _footer(self.file)) as file:
-            # The threads of mstflow read several row groups.
-            table = file.read_row_group(
-                self.group, columns=_stored(file, self.columns), use_threads=False
-            )
-            return arrow_columns(self.columns, with_keys(table, self.keys), self.first_row)
+        return self.file.read(read)
 
 
-def _starts(footer: Any) -> list[int]:
+def _starts(footer: Any) -> tuple[int, ...]:
     """Return the first row of each row group, and at the end the number of rows."""
     groups = map(footer.row_group, range(footer.num_row_groups))
-    return list(accumulate((group.num_rows for group in groups), initial=0))
+    return tuple(accumulate((group.num_rows for group in groups), initial=0))
+
+
+def _open(path: Place) -> Any:
+    """Open a file. A URL is read by ranges: the footer, then the chosen columns."""
+    is_url = isinstance(path, Url)
+    handle: Any = path.open(is_sequential=False) if isinstance(path, Url) else path
+    return parquet.ParquetFile(handle, pre_buffer=is_url)
 
 
 @contextlib.contextmanager
-def _opened(path: Place, footer: Any = None) -> Iterator[Any]:
-    """Open a file, and check its footer unless it is given.
-
-    A URL is read by ranges: the footer, then the chosen columns.
-    """
-    with arrow_errors(path), contextlib.ExitStack() as opened:
-        handle: Any = path
-        if isinstance(path, Url):
-            handle = opened.enter_context(path.open(is_sequential=False))
-        options = {"metadata": footer, "pre_buffer": isinstance(path, Url)}
-        file = opened.enter_context(parquet.ParquetFile(handle, **options))
-        if footer is None:
-            _check(path, file.metadata)
+def _opened(path: Place) -> Iterator[Any]:
+    """Open a file, and check its footer."""
+    with arrow_errors(path), _open(path) as file:
+        _check(path, file.metadata)
         yield file
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from graph_strategies import WEIGHT_DTYPES, edge_lists
-from mstflow.doors.formats.parquet import RowGroup, parquet_source, read_parquet
+from mstflow.doors.formats.parquet import RowGroups, parquet_source, read_parquet
 from mstflow.errors import FileFormatError, OptionError
 
 NAMED = {"u": [0, 1, 2], "v": [1, 2, 0], "weight": [0.5, -1.0, 2.0]}
@@ -44,9 +44,9 @@ def test_a_sample_of_weights_reads_each_row_group_once(tmp_path, monkeypatch):
     columns = {"u": np.zeros(9000, int), "v": np.ones(9000, int), "weight": weight}
     source = parquet_source(written(tmp_path / "g.parquet", columns, row_group_size=3000))
     source = source.with_sizes()
-    reads, groups = RowGroup.reads, []
+    table, groups = RowGroups.table, []
     monkeypatch.setattr(
-        RowGroup, "reads", lambda row, size: groups.append(row.group) or reads(row, size)
+        RowGroups, "table", lambda rows, *group: groups.append(group[0]) or table(rows, *group)
     )
     sample = source.sample_weights()
     assert {0, 8999} < set(sample) < set(weight)
