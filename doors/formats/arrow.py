@@ -1,7 +1,7 @@
 """Arrow IPC: files (also called Feather) and streams, which are read by record batches.
 
-A stream is a sequence of messages: the schema, dictionaries and record batches. To read one record
-batch, pyarrow gets a short stream, without the other ones. A file has a footer that lists them.
+A stream is a sequence of messages: the schema, dictionaries and record batches. To read some record
+batches, pyarrow gets a short stream, without the others. A file has a footer that lists them.
 """
 
 from __future__ import annotations
