@@ -11,12 +11,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from . import errors, progress, testing
     from .doors.formats.text.coordinates import read_coordinates
+    from .doors.generated.grids import grid
     from .doors.read import read
     from .forest.forest import Forest
     from .forest.reachability import mutual_reachability
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
-    from .graphs.generate.grids import grid
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
     from .pipeline.pipeline import Pipeline
@@ -66,7 +66,7 @@ _MODULES = {
     "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
     "doors.formats.text.coordinates": ("read_coordinates",),
-    "graphs.generate.grids": ("grid",),
+    "doors.generated.grids": ("grid",),
     "pointsets.graph": ("points",),
     "doors.read": ("read",),
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),

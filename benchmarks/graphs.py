@@ -125,7 +125,7 @@ def _value(text: str) -> Any:
 
 
 def _generate(spec: str) -> Graph:
-    from mstflow.graphs.generate.families import FAMILIES
+    from mstflow.doors.generated.families import FAMILIES
 
     family, _, rest = spec.partition(":")
     if family not in FAMILIES:

@@ -102,7 +102,7 @@ def plan(parser: argparse.ArgumentParser) -> None:
 
 def generate(parser: argparse.ArgumentParser) -> None:
     """Add one subcommand for each family; the parameters of its function become options."""
-    from ..graphs.generate.families import FAMILIES
+    from ..doors.generated.families import FAMILIES
 
     families = parser.add_subparsers(required=True, metavar="FAMILY", dest="family")
     for name, function in FAMILIES.items():

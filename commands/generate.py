@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from ..doors.generated.families import FAMILIES
 from ..doors.write import write_table
-from ..graphs.generate.families import FAMILIES
 from .arguments import parameters
 from .shared.terminal import open_output, print_size
 

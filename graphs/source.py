@@ -25,7 +25,6 @@ from ..runtime.memory import empty
 from ..runtime.sizes import sizes
 from ..runtime.team import in_shares
 from .edge_list import Columns, EdgeList, check_columns, join_ids, ones, renumbered
-from .generate.tiles import Tile
 from .segments import ArraySegment, Chunks, Segment, Sequential, checksum
 from .vertex_names import VertexNames
 
@@ -177,13 +176,13 @@ class EdgeSource:
         are_known = self.num_vertices is not None and self.num_edges is not None
         return are_known and self.weight_dtype is not None  # NumPy: float64 == None
 
-    def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Tile]]:
+    def tiles(self) -> tuple[tuple[int, ...], int, Iterator[Any]]:
         """Return the extents of a partition of a grid, a bound on remaining edges, and its tiles.
 
         See `edges_after_tiles`.
         """
         grid: Any = self.segments[0]
-        tiles: tuple[tuple[int, ...], int, Iterator[Tile]] = grid.tiles(self.first_id - grid.start)
+        tiles: tuple[tuple[int, ...], int, Iterator[Any]] = grid.tiles(self.first_id - grid.start)
         return tiles
 
     def check(self) -> None:

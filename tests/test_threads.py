@@ -7,7 +7,7 @@ import pytest
 
 import mstflow
 from graph_strategies import FAMILY_SIZES, WEIGHT_DTYPES, union_of_many
-from mstflow.graphs.generate.families import FAMILIES
+from mstflow.doors.generated.families import FAMILIES
 from mstflow.runtime.sizes import tuned
 from mstflow.runtime.team import Team
 from mstflow.testing import EVERY_STAGE

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileFormatError, OptionError, file_errors
-from ...graphs.generate.counter_random import permute
+from ...graphs.permutation import permute
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graphs.generate.tiles import Tile
 from ...graphs.source import EdgeSource
 from ...progress import report_progress
 from ...stages.fields import Columns
@@ -49,7 +48,7 @@ class TileJoiner(readers.TileJoiner):
         return shape, max_remaining, self._join_each(source, tiles, math.prod(shape))
 
     def _join_each(
-        self, source: EdgeSource, tiles: Iterator[Tile], num_vertices: int
+        self, source: EdgeSource, tiles: Iterator[Any], num_vertices: int
     ) -> Iterator[JoinedTile]:
         solver, num_joined = self.solver.on_this_worker(), 0
         # The numbers of the grid's edges before this partition and in it.
@@ -62,7 +61,7 @@ class TileJoiner(readers.TileJoiner):
             report_progress("join tiles", done, self.num_edges or 0)
 
 
-def _join(solver: Solver, source: EdgeSource, tile: Tile) -> JoinedTile:
+def _join(solver: Solver, source: EdgeSource, tile: Any) -> JoinedTile:
     """Join the vertices of a tile into fragments, in one thread."""
     ops = solver.thread_ops
     weight = tile.weights(source.weight_dtype or np.dtype(np.int64))
@@ -73,5 +72,6 @@ def _join(solver: Solver, source: EdgeSource, tile: Tile) -> JoinedTile:
     certain, undecided, label, count = ops.contract_tile(u, v, key, tile.template.num_vertices)
     rest = np.concatenate([ops.to_host(undecided), tile.template.leaving])
     chosen = tile.edge_ids(ops.to_host(certain))
-    remaining = Columns(*tile.ends(rest), weight[rest], tile.edge_ids(rest))
+    u, v = tile.ends(rest)
+    remaining = Columns(u, v, weight[rest], tile.edge_ids(rest))
     return JoinedTile(tile.box, label, count, chosen, remaining)

@@ -8,7 +8,7 @@ import pytest
 
 import interpreted_gpu
 import mstflow
-from mstflow.graphs.generate.families import rmat
+from mstflow.doors.generated.families import rmat
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import array_module

@@ -59,7 +59,7 @@ FAULTS = [
     ),
     Fault(
         "a parameter below zero is accepted",
-        "stages/fields.py", " and value >= 0", "", PIPELINE,
+        "stages/fields.py", "value >= self.least", "True", PIPELINE,
     ),
     Fault(
         "labels begin at 1",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graph_strategies import edge_lists
 from mstflow import EdgeList, algorithm, backends, minimum_spanning_forest
+from mstflow.doors.generated import families
 from mstflow.errors import MemoryBoundError
-from mstflow.graphs.generate import families
 from mstflow.graphs.segments import ArraySegment, Chunks
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.catalogue.strategies import from_columns, variant

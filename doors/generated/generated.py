@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError
-from ..edge_table import EdgeTable
-from .counter_random import Words, draw, draw_below, permute, sample, sorted_sample, stream_key
+from ...graphs.edge_table import EdgeTable
+from ...graphs.permutation import Words, permute
+from .counter_random import draw, draw_below, sample, sorted_sample, stream_key
 
 Ends = Callable[[Words, int], tuple[Words, Words]]
 

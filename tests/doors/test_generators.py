@@ -17,10 +17,8 @@ from command_errors import error_of
 from graph_strategies import FAMILY_SIZES
 from mstflow.__main__ import main
 from mstflow.doors.formats import OUTPUTS
-from mstflow.doors.write import write_table
-from mstflow.errors import OptionError
-from mstflow.graphs.generate.counter_random import draw, draw_below, permute, sample, sorted_sample
-from mstflow.graphs.generate.families import (
+from mstflow.doors.generated.counter_random import draw, draw_below, sample, sorted_sample
+from mstflow.doors.generated.families import (
     FAMILIES,
     caveman,
     chain,
@@ -34,6 +32,9 @@ from mstflow.graphs.generate.families import (
     ssca2,
     star,
 )
+from mstflow.doors.write import write_table
+from mstflow.errors import OptionError
+from mstflow.graphs.permutation import permute
 
 # CRC-32 of the columns: as they are, and with half the edges, shuffled, and integer weights.
 # A change here changes every graph that anyone has generated.

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ...errors import GraphError, OptionError
+from ...graphs.edge_list import Columns
+from ...graphs.segments import Range, Read, rows_of
+from ...graphs.source import EdgeSource, check_dtype
 from ...runtime.identity import digest, identify
-from ..edge_list import Columns
-from ..segments import Range, Read, rows_of
-from ..source import EdgeSource, check_dtype
 from .tiles import (
     Box,
     Tile,

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError
-from .counter_random import Words, draw, draw_below, sample, stream_key
+from ...graphs.permutation import Words
+from .counter_random import draw, draw_below, sample, stream_key
 from .generated import Generated, checked_integer, shuffled
 
 #: A number of pairs, and a function from the numbers of pairs to their ends.

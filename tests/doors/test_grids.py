@@ -142,7 +142,7 @@ def test_tiles_of_any_size_give_the_forest_of_the_edge_list(
     values, options = grid
     source = mstflow.grid(values, **options)
     graph = mstflow.EdgeList(*source.columns(), num_vertices=source.num_vertices)
-    with mock.patch("mstflow.graphs.generate.tiles.VERTICES", size):
+    with mock.patch("mstflow.doors.generated.tiles.VERTICES", size):
         forest = mstflow.minimum_spanning_forest(
             source, strategy="tiles", maximum=maximum, partitions=partitions, backend=backend
         )
@@ -154,7 +154,7 @@ def test_tiles_have_all_edges_that_touch_them(grid, size):
     values, connectivity = grid
     source = mstflow.grid(values, connectivity).with_sizes()
     expected = edges_by_definition(values, connectivity, values.shape)
-    with mock.patch("mstflow.graphs.generate.tiles.VERTICES", size):
+    with mock.patch("mstflow.doors.generated.tiles.VERTICES", size):
         shape, most, tiles = source.tiles()
         tiles = list(tiles)
         assert most == source.edges_after_tiles
