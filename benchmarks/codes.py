@@ -174,15 +174,13 @@ def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
 
     def answer(forest: mstflow.Forest) -> Facts:
         ids = forest.edge_ids
-        facts: Facts = {"solver": f"{forest.algorithm}, {forest.backend}"}
-        facts |= {"stages": dict(forest.report.seconds), "checksum": checksum(ids)}
         # Mapped pages count as memory.
         weight = {} if on_disk else {"weight": _total(graph.w[ids])}
         return {
             "found": len(ids),
             **weight,
             "checksum": checksum(ids),
-            **facts,
+            "solver": f"{forest.algorithm}, {forest.backend}",
             "stages": dict(forest.report.seconds),
         }
 

@@ -123,7 +123,8 @@ def _widened(value: Any) -> Any:
 def overridden() -> list[str]:
     """Return the names of the primitives that the `numba` module overrides.
 
-    Primitives for points are excluded: their definitions compare all pairs. `points` measures them.
+    Primitives for points are excluded: their definitions compare all pairs. `choices` measures
+    whole trees.
     """
     from mstflow.pointsets.primitives.blocks import Blocks
     from mstflow.pointsets.primitives.searches import Proximity

@@ -12,11 +12,9 @@ from . import (
     codes,
     estimators,
     files,
-    fused,
     grids,
     lengths,
     papers,
-    points,
     primitives,
     queries,
     small,
@@ -32,7 +30,6 @@ SUITE: dict[str, Benchmark] = {
     **codes.BENCHMARKS,
     "primitives": primitives.BENCHMARK,
     "lengths": lengths.BENCHMARK,
-    "fused": fused.BENCHMARK,
     "work": work.BENCHMARK,
     "start": start.BENCHMARK,
     "small": small.BENCHMARK,
@@ -41,7 +38,6 @@ SUITE: dict[str, Benchmark] = {
     "clusters": clusters.BENCHMARK,
     "estimators": estimators.BENCHMARK,
     "grids": grids.BENCHMARK,
-    "points": points.BENCHMARK,
     "choices": choices.BENCHMARK,
 }
 #: The benchmark of each table that a page can quote, and the table.

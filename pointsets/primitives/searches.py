@@ -24,7 +24,7 @@ from ..distances import distances
 Array = Any
 
 #: The largest number of points in a leaf. From `_MANY_AXES` axes on, searches rarely skip a leaf,
-#: so leaves are larger. `python -m benchmarks record points` measures these sizes.
+#: so leaves are larger. `python -m benchmarks record choices` measures these sizes.
 _LEAF, _LARGE_LEAF, _MANY_AXES = 16, 32, 5
 
 #: The number of values after the coordinates of a tree: kernels load eight values at once.
