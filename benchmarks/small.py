@@ -69,7 +69,7 @@ def _by_part(solve: Callable[[], Any]) -> Facts:
         clock.append(time.perf_counter())
     plan, run, answer = np.diff(clock).tolist()
     calls = forest.report.calls
-    stages = sum(call.work.seconds for call in calls)
+    stages = sum(call.seconds for call in calls)
     parts = dict(zip(PARTS, (plan, run - stages, stages, answer), strict=True))
     return {"seconds": sum(parts.values()), **parts, "calls": len(calls)}
 

@@ -21,7 +21,7 @@ from ..stages import Stage
 from ..stages.fields import DType, rebuilt
 from ..stages.strategies.readers import Source
 from .partitions import chunks_of, with_chunks
-from .report.records import Note, StageCall, Work
+from .report.records import Note, StageCall
 from .schedulers.scheduler import add_place, worker_backend
 
 DType.register(np.dtype)
@@ -85,8 +85,8 @@ class Task:
             seconds = time.perf_counter() - start
             outputs = self._checked(result, lengths)
             if self.note is not None:
-                work = Work(seconds, _num_bytes((*fields.values(), *outputs)))
-                call = StageCall(self.round, self.stage.name, self.partition, work)
+                num_bytes, name = _num_bytes((*fields.values(), *outputs)), self.stage.name
+                call = StageCall(self.round, name, self.partition, seconds, num_bytes)
                 shown = self.stage.reported if self.is_shared else ()
                 scalars = {name: outputs[place] for place, name in shown}
                 self.note(Note(self.number, call, scalars))

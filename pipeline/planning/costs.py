@@ -114,10 +114,10 @@ def cost_of_sweep(memory: SweepMemory, capacity: int, rates: Rates) -> Estimate:
     graph, vertices, edges = memory.graph, memory.graph.num_vertices, memory.graph.num_edges
     moved = edges_moved(vertices, edges, capacity)
     # Buckets and files of forest ids are written and read; a large result is a further file.
-    stored = int(moved * memory.stored_edge_bytes) + vertices * graph.edge_id_bytes
+    stored = int(moved * graph.keyed_edge_bytes) + vertices * graph.edge_id_bytes
     written = stored + (8 * vertices if vertices > capacity else 0)
     read = edges * graph.columns_bytes + stored
     computing = (edges * _DEALT + moved * _MOVED) * 1e-9 / memory.scheduler.task_threads
     seconds = _LOADING + max(computing, (read + written) / rates.disk)
-    disk = (edges + min(edges, capacity)) * memory.stored_edge_bytes
+    disk = (edges + min(edges, capacity)) * graph.keyed_edge_bytes
     return Estimate(1, read, 0, seconds, written, disk)

@@ -45,11 +45,6 @@ class RankCosts:
     process_bytes: int
 
     @property
-    def edge_bytes(self) -> int:
-        """Bytes of an edge in a rank: two ends, key and id."""
-        return self.graph.columns_bytes + self.graph.edge_id_bytes
-
-    @property
     def light_edges(self) -> float:
         """The number of light edges."""
         graph, values = self.graph, EXCHANGE_VALUES
@@ -62,10 +57,11 @@ class RankCosts:
         """The bytes of the arrays of a rank, at the step that needs most."""
         graph, index = self.graph, self.graph.index_bytes
         edges, light = graph.num_edges / self.ranks, self.light_edges / self.ranks
-        held = edges * self.edge_bytes
+        edge = graph.keyed_edge_bytes
+        held = edges * edge
         loading = edges * graph.weight_bytes
-        solving = light * (3 * self.edge_bytes + _LIGHT_EDGE)
-        selecting = edges * (2 + _KEPT_SHARE * 2 * self.edge_bytes)
+        solving = light * (3 * edge + _LIGHT_EDGE)
+        selecting = edges * (2 + _KEPT_SHARE * 2 * edge)
         owned = graph.num_vertices / self.ranks * (6 * index + _OWNED_VERTEX)
         return int(
             held + owned + graph.num_vertices * _ANY_VERTEX + max(loading, solving, selecting)
@@ -97,7 +93,9 @@ class RankCosts:
         graph, ranks, rounds = self.graph, self.ranks, self.rounds()
         index, share = graph.index_bytes, (ranks - 1) / ranks
         sent = graph.num_vertices * (ranks - 1.0)  # a flag for each vertex
-        sent += 2 * graph.num_vertices * share * self.edge_bytes  # the rest, to all ranks, twice
+        sent += (
+            2 * graph.num_vertices * share * graph.keyed_edge_bytes
+        )  # the rest, to all ranks, twice
         for edges, fragments in rounds:
             labels = min(2 * edges, ranks * fragments)
             sent += share * labels * (3 * index + graph.weight_bytes + graph.edge_id_bytes)

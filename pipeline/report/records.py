@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Work(NamedTuple):
-    """The cost of one call of a stage: seconds, and bytes of the arrays that it read and wrote."""
-
-    seconds: float
-    bytes: int
-
-
 class StageCall(NamedTuple):
-    """One call of a stage. `part` numbers the partitions from 0; for `round` see `Round`."""
+    """One call of a stage. `part` numbers the partitions from 0; for `round` see `Round`.
+
+    Its cost is `seconds`, and the `bytes` of the arrays that it read and wrote.
+    """
 
     round: int
     stage: str
     part: int
-    work: Work
+    seconds: float
+    bytes: int
 
 
 class Note(NamedTuple):

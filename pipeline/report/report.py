@@ -45,7 +45,7 @@ class Report:
             calls_of.setdefault(call.round, []).append(call)
         rounds = []
         for number, calls in calls_of.items():
-            counts, num_bytes = self.counts.get(number, {}), sum(call.work.bytes for call in calls)
+            counts, num_bytes = self.counts.get(number, {}), sum(call.bytes for call in calls)
             vertices, edges = counts.get("num_vertices"), counts.get("num_edges")
             rounds.append(Round(number, vertices, edges, _seconds(calls), num_bytes))
         return rounds
@@ -130,7 +130,7 @@ def _seconds(calls: Sequence[StageCall]) -> dict[str, float]:
     """Return the seconds of each stage, in the order of its first call."""
     total: dict[str, float] = {}
     for call in calls:
-        total[call.stage] = total.get(call.stage, 0.0) + call.work.seconds
+        total[call.stage] = total.get(call.stage, 0.0) + call.seconds
     return total
 
 

@@ -23,7 +23,7 @@ from ...errors import MstflowError, WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import Listener, has_listener, report_progress, set_listener
 from ...runtime.memory import keeping_blocks
-from ..report.records import Note, StageCall, Work
+from ..report.records import Note, StageCall
 from .scheduler import Done, Scheduler, this_worker
 
 _PACKAGE = __name__.partition(".")[0]
@@ -421,8 +421,7 @@ def _log(token: str, note: Note) -> None:
     """Send the note of a task from a worker to all who subscribe to the topic."""
     worker = this_worker()
     if worker is not None:
-        *call, work = note.call
-        worker.log_event(_TOPIC, (token, note.number, (*call, tuple(work)), note.scalars))
+        worker.log_event(_TOPIC, (token, note.number, tuple(note.call), note.scalars))
 
 
 def _log_progress(token: str, step: str, done: int, total: int) -> None:
@@ -440,8 +439,7 @@ def _receive(event: tuple[float, Any]) -> None:
     if number is None:
         run.progress = tuple(content)
         return
-    round_number, stage, partition, work = content
-    run._notes.append(Note(number, StageCall(round_number, stage, partition, Work(*work)), scalars))
+    run._notes.append(Note(number, StageCall(*content), scalars))
 
 
 def _stage_of(key: str) -> str:

@@ -304,25 +304,20 @@ class SweepMemory:
     scheduler: Workers
 
     @property
-    def stored_edge_bytes(self) -> int:
-        """Bytes of an edge in a bucket: two ends, key and id."""
-        return self.graph.columns_bytes + self.graph.edge_id_bytes
-
-    @property
     def least_memory(self) -> int:
         """The smallest number of bytes that a sweep needs."""
         return self.memory(2 * sizes().block_edges)
 
     def memory(self, capacity: int) -> int:
         """Return the bytes of a sweep that holds `capacity` edges."""
-        return self._fixed_bytes + capacity * (self.stored_edge_bytes + _SWEPT_EDGE)
+        return self._fixed_bytes + capacity * (self.graph.keyed_edge_bytes + _SWEPT_EDGE)
 
     def capacity(self, memory: int | None, option: str = "memory=") -> int:
         """Return the number of edges that a sweep may hold; see `ScanMemory.capacity`."""
         if memory is None:
             return _USUAL_CAPACITY
         check_bound(memory, self.least_memory, self.graph, "sweep", option=option)
-        most = (memory - self._fixed_bytes) // (self.stored_edge_bytes + _SWEPT_EDGE)
+        most = (memory - self._fixed_bytes) // (self.graph.keyed_edge_bytes + _SWEPT_EDGE)
         # One range of vertices takes half of it, so twice their number is enough for all.
         enough = max(self.graph.num_edges, 2 * self.graph.num_vertices)
         return max(2 * sizes().block_edges, min(most, enough))

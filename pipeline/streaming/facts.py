@@ -93,6 +93,11 @@ class GraphFacts:
         """Bytes of an edge in a buffer: two ends, weight and id."""
         return self.columns_bytes + 8
 
+    @property
+    def keyed_edge_bytes(self) -> int:
+        """Bytes of an edge outside a buffer: two ends, key and id."""
+        return self.columns_bytes + self.edge_id_bytes
+
 
 def device_bytes(source: EdgeSource) -> int:
     """Return the bytes of device memory that the whole graph and its solution need.

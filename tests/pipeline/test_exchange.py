@@ -84,7 +84,7 @@ def test_a_rank_holds_its_vertices_only():
     graph = of_pairs(RNG.integers(0, 40_000, 900), RNG.integers(0, 40_000, 900), np.ones(900))
     forest = solve(graph, partitions=8)
     owned = 4 * -(-graph.num_vertices // 8)
-    largest = max(call.work.bytes for call in forest.report.calls)
+    largest = max(call.bytes for call in forest.report.calls)
     assert owned < largest < 3 * owned
 
 

@@ -7,15 +7,15 @@ import pytest
 
 import mstflow
 from mstflow.pipeline.planning.plan import Plan
-from mstflow.pipeline.report.records import StageCall, Work
+from mstflow.pipeline.report.records import StageCall
 from mstflow.pipeline.report.report import Report
 from mstflow.pipeline.report.tables import Table, as_html, as_text
 
 REPORT = Report(
     [
-        StageCall(0, "read <all>", 0, Work(0.5, 2_000_000)),
-        StageCall(1, "join", 0, Work(1.0, 1_000_000)),
-        StageCall(1, "join", 1, Work(0.5, 500_000)),
+        StageCall(0, "read <all>", 0, 0.5, 2_000_000),
+        StageCall(1, "join", 0, 1.0, 1_000_000),
+        StageCall(1, "join", 1, 0.5, 500_000),
     ],
     {0: {"num_vertices": 4000, "num_edges": 90_000}},
     {"num_joined": 3999},

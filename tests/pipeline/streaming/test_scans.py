@@ -155,7 +155,7 @@ def test_all_partitions_have_the_same_limit():
     cuts = range(600, 6000, 600)
     found, report = solve(graph, 460, cuts=cuts, can_rescan=True)
     assert np.array_equal(found, kruskal(graph))
-    first = [call.work.bytes for call in scanned(report)][:10]
+    first = [call.bytes for call in scanned(report)][:10]
     assert first[0] > 0
     assert first[2:] == [0] * 8  # these partitions have no light edges
 
