@@ -1,6 +1,6 @@
 """The smallest memory bound that mstflow accepts for a graph, and the peak of a run with it.
 
-Every run is a fresh process. The peak of a call counts from the import of mstflow, and that of a
+Every case is a fresh process. The peak of a call counts from the import of mstflow, and that of a
 command from the start of its process.
 """
 
@@ -19,14 +19,15 @@ import json, sys
 from benchmarks.memory import memory
 import mstflow
 folder, options = sys.argv[1], json.loads(sys.argv[2])
+def solve(bound):
+    return mstflow.minimum_spanning_forest(folder, memory=bound, progress=False, **options)
 before = memory("VmRSS")
 try:
-    forest = mstflow.minimum_spanning_forest(folder, progress=False, **options)
+    solve(1)
 except mstflow.errors.MemoryBoundError as error:
-    print(json.dumps({"least": error.needed}))
-else:
-    peak, planned = memory("VmHWM") - before, forest.report.plan.memory
-    print(json.dumps({"peak": peak, "planned": planned}))
+    least = error.needed
+planned = solve(least).report.plan.memory
+print(json.dumps({"least": least, "planned": planned, "peak": memory("VmHWM") - before}))
 """
 
 #: Runs a command and prints its exit status, its standard error and its peak. The system counts the
@@ -46,8 +47,7 @@ _STATED = re.compile(r"it must be at least (\S+ [GM]B)")
 
 def in_least_memory(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
     """Return the smallest bound for a graph, and the planned and peak memory of a run with it."""
-    least = _run(folder, {**options, "memory": 1})["least"]
-    return {"least": least, **_run(folder, {**options, "memory": least})}
+    return _facts(_PROGRAM, folder, json.dumps(options))
 
 
 def command_in_least_memory(arguments: Sequence[str]) -> dict[str, Any]:
@@ -62,10 +62,6 @@ def command_in_least_memory(arguments: Sequence[str]) -> dict[str, Any]:
         raise RuntimeError(refused["error"])
     facts = _facts(_COMMAND, json.dumps([*arguments, "--memory", stated[1]]))
     return {"least": parse_bytes(stated[1]), **facts}
-
-
-def _run(folder: str, options: Mapping[str, Any]) -> dict[str, int]:
-    return _facts(_PROGRAM, folder, json.dumps(options))
 
 
 def _facts(text: str, *arguments: str) -> dict[str, Any]:
