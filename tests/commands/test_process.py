@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 import mstflow
+from covering import covering
 from graph_files import ROADS, save_columns
 from mstflow.__main__ import main
 from processes import run_python
@@ -177,20 +178,24 @@ def test_closed_streams_get_nothing(tmp_path):
     assert in_shell("mstflow solve missing.txt 2>&-", tmp_path) == (2, "", "")
 
 
-@pytest.mark.parametrize("variable", ["TMPDIR", "TEMP", "TMP"])
-def test_an_unusable_temporary_folder_is_refused(tmp_path, variable):
-    """Python would take another folder, which may be too small."""
-    (tmp_path / "pairs.csv").write_text("a,b,weight\n0,1,3\n")
-    (tmp_path / "file").touch()
-    for folder in ("missing", "file"):
-        for line in (
+@pytest.mark.parametrize(
+    ("variable", "folder", "line"),
+    covering(
+        ["TMPDIR", "TEMP", "TMP"],
+        ["missing", "file"],
+        [
             "mstflow solve pairs.csv --columns a b --strategy sweep",
             "mstflow solve pairs.csv --columns a b --scheduler processes",
             "mstflow solve - --ends a b < pairs.csv",
             "mstflow convert pairs.csv --columns a b -o -",
-        ):
-            place = f"the environment variable {variable} names {tmp_path}/{folder}"
-            found = in_shell(
-                f"unset TMPDIR TEMP TMP; {variable}={tmp_path}/{folder} {line}", tmp_path
-            )
-            assert found == (2, "", f"error: {place}, which is not a folder\n")
+        ],
+    ),
+)
+def test_an_unusable_temporary_folder_is_refused(tmp_path, variable, folder, line):
+    """Python would take another folder, which may be too small."""
+    (tmp_path / "pairs.csv").write_text("a,b,weight\n0,1,3\n")
+    (tmp_path / "file").touch()
+    place = f"{tmp_path}/{folder}"
+    found = in_shell(f"unset TMPDIR TEMP TMP; {variable}={place} {line}", tmp_path)
+    message = f"the environment variable {variable} names {place}, which is not a folder"
+    assert found == (2, "", f"error: {message}\n")
