@@ -14,7 +14,6 @@ from .measure import Benchmark, Row, in_turn, timed
 from .tables import Table, ratio
 
 SEQUENTIAL = {
-    "deal",
     "join_in_order",
     "join_levels",
     "label_level",

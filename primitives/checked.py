@@ -155,6 +155,13 @@ def _multiprefix(index: Any, values: Any, start: Any) -> str:
     return problem or unless(values.dtype == start.dtype, message)
 
 
+@check("relabel_arcs")
+def _relabel_arcs(label: Any, destination: Any, offsets: Any) -> str:
+    problem = valid_places("destination", destination, len(label))
+    problem = problem or _ascending(offsets, len(destination))
+    return problem or same_length(label=label, sources=offsets[1:])
+
+
 @check("segmented_compact")
 def _segmented_compact(mask: Any, offsets: Any, start: Any, *arrays: Any) -> str:
     problem = of_kinds("mask", mask, "b", "flags") or _ascending(offsets, len(mask))

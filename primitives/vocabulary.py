@@ -54,6 +54,7 @@ bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of
 | relabel_pairs           | pairs of different labels, in place of nodes         | n, 8n          |
 | deal                    | columns sorted by an index of few values, stably     | n, n           |
 | multiprefix             | prefix sums of the values at each place              | n log n, 8n    |
+| relabel_arcs            | labels of arcs' heads; arcs between labels, counted  | n, n           |
 | segmented_compact       | selected elements of each segment, at a given place  | n, 8n          |
 | scatter_min_pairs       | smallest pair at each place                          | n, 8n          |
 | cut_mirrors             | forest of parents from one arrow per node            | n, 0           |
@@ -420,6 +421,32 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         distance = start - self.offsets(total, dtype=start.dtype)[:-1]
         sums = sums + self.gather(distance, self.gather(index, order))
         return self.scatter(order, sums, len(index), 0, dtype=start.dtype)
+
+    def relabel_arcs(
+        self, label: Array, destination: Array, offsets: Array, /
+    ) -> tuple[Array, Array, Array]:
+        """Look up the labels of the destinations of arcs, and find the arcs between two labels.
+
+        Parameters
+        ----------
+        label : index array of length n
+        destination : index array of length m
+            Nodes below n. Segment i has the arcs from node i.
+        offsets : integer array of length n + 1
+            Ascending from 0 to m.
+
+        Returns
+        -------
+        target : index array of length m
+            The label of each destination.
+        is_crossing : bool array of length m
+            Whether the source has another label.
+        degree : index array of length n
+            The number of arcs from each node to another label, with the dtype ``index_dtype(m)``.
+        """
+        target = self.gather(label, destination)
+        is_crossing = self.not_equal(self.segmented_broadcast(label, offsets), target)
+        return target, is_crossing, self.segmented_reduce(is_crossing, offsets, "sum", 0)
 
     def segmented_compact(
         self, mask: Array, offsets: Array, start: Array, /, *arrays: Array

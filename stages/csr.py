@@ -76,9 +76,7 @@ def count_new_edges(
 
     Source: Sousa, Mariano and Proenca, section IV-B, step 5.
     """
-    target = ops.gather(label, arcs.destination)
-    is_crossing = ops.not_equal(ops.segmented_broadcast(label, arcs.offsets), target)
-    return target, is_crossing, ops.segmented_reduce(is_crossing, arcs.offsets, "sum", 0)
+    return ops.relabel_arcs(label, arcs.destination, arcs.offsets)
 
 
 @stage(writes=("segment_start", "fragment_offsets"))

@@ -576,6 +576,18 @@ def multiprefix(rng, dtype, n):
     return (index, values, start), {}, np.array(found, dtype)
 
 
+@case(INDEX)
+def relabel_arcs(rng, dtype, n):
+    offsets = some_offsets(rng, n)
+    size = len(offsets) - 1
+    label = some_index(rng, max(1, size // 2), size, dtype)
+    destination = some_index(rng, size, n)
+    target = label[destination]
+    is_crossing = np.repeat(label, np.diff(offsets)) != target
+    degree = [np.count_nonzero(is_crossing[part]) for part in segments(np.arange(n), offsets)]
+    return (label, destination, offsets), {}, (target, is_crossing, np.array(degree, "int32"))
+
+
 @case(ALL)
 def segmented_compact(rng, dtype, n):
     mask = some_values(rng, np.dtype(bool), n)

@@ -30,6 +30,9 @@ _NO_ORDER = np.empty(0, np.uint32)
 _JOINERS = 3
 #: Seconds between two looks of a waiting helper at the progress of the main thread.
 _PAUSE = 1e-3
+#: The time that a helper saves for a pair, compared with that of an element: most pairs are read in
+#: vain, and reading them slows down the main thread.
+_HELPED = 1 / 16
 #: The least threads for which `unite` is shared: atomic unions take 1.3 to 2 times the work of its
 #: definition, which joins on one thread.
 _UNITERS = 4
@@ -79,7 +82,7 @@ class NumbaArrays(BaseArrays):
         (ids,) = columns
         arguments = [*map(raw, (u, v, key)), *ids_of(ids), raw(key).dtype.type(limit)]
         dtypes = dtype, dtype, key.dtype, ids.dtype
-        return self._select(pairs.compact_pairs, len(u), arguments, dtypes)
+        return self._select(pairs.compact_pairs, len(u), arguments, dtypes, 2 * STREAMED)
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array
@@ -95,10 +98,15 @@ class NumbaArrays(BaseArrays):
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
-        if not 0 < len(key) < 2**32:
+        if len(key) >= 2**32:
             return super().scatter_min_pairs(u, v, key, ids, size)
+        dtype = self.index_dtype(size)
+        if not len(key):
+            dtypes = key.dtype, ids.dtype
+            no_keys, no_ids = (self.full(size, self.largest(each), each) for each in dtypes)
+            return no_keys, no_ids, self.arange(size, dtype)
         out_key, out_id = empty(size, key.dtype), empty(size, ids.dtype)
-        other, no_id = empty(size, self.index_dtype(size)), np.uint64(self.largest(ids.dtype))
+        other, no_id = empty(size, dtype), np.uint64(self.largest(ids.dtype))
         records = self._lowest(u, v, key, size)
         arrays = *map(raw, (u, v, key)), *ids_of(ids), no_id, *map(raw, (out_key, out_id, other))
         self._team.share(pairs.follow_pairs, size, *records, *arrays)
@@ -155,12 +163,10 @@ class NumbaArrays(BaseArrays):
         return Each(first.astype(np.uint64)), Each(counts.astype(np.uint64))
 
     def cut_mirrors(self, target: Array, ids: Array, /) -> tuple[Array, Array]:
-        size, share = len(target), self._team.share
-        parent, kept = empty(size, target.dtype), empty(size, ids.dtype)
-        number, counts = self._counts(size)
-        share(trees.cut_mirrors, size, number, counts, raw(target), raw(parent))
-        share(trees.list_non_roots, size, number, counts, raw(parent), raw(ids), raw(kept))
-        return parent, kept[: counts.sum()]
+        parent = empty(len(target), target.dtype)
+        arguments = [*map(raw, (target, ids, parent))]
+        (kept,) = self._select(trees.cut_mirrors, len(target), arguments, [ids.dtype])
+        return parent, kept
 
     def number_roots(self, root: Array, /) -> tuple[Array, int]:
         size, number, share = len(root), empty(len(root), root.dtype), self._team.share
@@ -196,10 +202,10 @@ class NumbaArrays(BaseArrays):
             return ordered
         first, out = np.uint64(lowest), empty(total, dtype)
         # Each share sets bits of its own row. Several rows have at most a word for four values.
-        shares, share = max(1, min(self._team.size, total // (4 * words))), self._team.share
-        bits = self.full(shares * words, 0, np.uint64).reshape(shares, words)
-        for column in columns:
-            count = min(shares, len(self._team.shares(len(column))))
+        most, share = max(1, total // (4 * words)), self._team.share
+        shares = [min(most, len(self._team.shares(len(column)))) for column in columns]
+        bits = self.full(max(shares) * words, 0, np.uint64).reshape(-1, words)
+        for count, column in zip(shares, columns, strict=True):
             shared = *ranges_of(len(column), count), column, first, Each(bits)
             self._team.run(sorting.mark, count, *shared)
         number, counts = self._counts(words, per_place=64)
@@ -331,7 +337,7 @@ class NumbaArrays(BaseArrays):
         joining = empty(min(len(u), size), self.index_dtype(len(u)))
         undecided, reached = self.full(len(u), 1, np.uint8), np.zeros(1, np.uint64)
         shared = raw(u), raw(v), parent, undecided, reached
-        _, *ranges = helper_ranges(len(u), size, len(self._team.shares(len(u))))
+        _, *ranges = helper_ranges(len(u), size, len(self._team.shares(len(u), _HELPED)))
 
         def join() -> tuple[int, int]:
             try:
@@ -420,7 +426,12 @@ class NumbaArrays(BaseArrays):
         return out
 
     def _select(
-        self, kernel: Callable[..., Any], length: int, arguments: list[Any], dtypes: Sequence[Any]
+        self,
+        kernel: Callable[..., Any],
+        length: int,
+        arguments: list[Any],
+        dtypes: Sequence[Any],
+        per_place: float = 1,
     ) -> tuple[Array, ...]:
         """Return the elements that a kernel selects from `length`, in arrays of these dtypes.
 
@@ -428,9 +439,9 @@ class NumbaArrays(BaseArrays):
         the arrays, one array for each thread.
         """
         outs = [empty(length, dtype) for dtype in dtypes]
-        counts = self._team.share(kernel, length, *arguments, *map(raw, outs))
+        counts = self._team.share(kernel, length, *arguments, *map(raw, outs), per_place=per_place)
         if len(counts) > 1:
-            starts = [start for start, _ in self._team.shares(length)]
+            starts = [start for start, _ in self._team.shares(length, per_place)]
             movers = self._team if sum(counts) >= sizes().filled_together else team(1)
             movers.run(_close_gaps, len(outs), Each(outs), starts, counts)
         return tuple(out[: sum(counts)] for out in outs)

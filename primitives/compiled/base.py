@@ -16,7 +16,7 @@ from ...runtime.team import STREAMED, Each, divide, team
 from ..consecutive import Consecutive
 from ..numpy_arrays import UFUNCS, NumpyArrays
 from ..vocabulary import Reduction
-from . import elements, reduce, scatter
+from . import elements, reduce, scatter, sorting
 
 Array = NDArray[Any]
 
@@ -170,20 +170,32 @@ class BaseArrays(NumpyArrays):
     def segmented_compact(
         self, mask: Array, offsets: Array, start: Array, /, *arrays: Array
     ) -> tuple[Array, ...]:
-        count, moved = self.count(mask), []
+        if len(arrays) != 2:
+            return super().segmented_compact(mask, offsets, start, *arrays)
+        count = self.count(mask)
         spare = [np.uint64(count + _CACHE_LINE * i) for i in range(self._team.size)]
-        for array in arrays:
-            out = empty(count + _CACHE_LINE * self._team.size, array.dtype)
-            columns = raw(mask), raw(offsets), raw(start), raw(array), raw(out)
-            self._share_segments(reduce.compact, offsets, Each(spare), *columns)
-            moved.append(out[:count])
-        return tuple(moved)
+        moved = [empty(count + _CACHE_LINE * self._team.size, array.dtype) for array in arrays]
+        columns = map(raw, (mask, offsets, start, *arrays, *moved))
+        self._share_segments(reduce.compact, offsets, Each(spare), *columns)
+        return tuple(out[:count] for out in moved)
+
+    def relabel_arcs(
+        self, label: Array, destination: Array, offsets: Array, /
+    ) -> tuple[Array, Array, Array]:
+        size, length = len(offsets) - 1, len(destination)
+        target, is_crossing = empty(length, label.dtype), empty(length, bool)
+        degree = empty(size, self.index_dtype(length))
+        arrays = map(raw, (label, destination, offsets, target, is_crossing, degree))
+        self._share_segments(reduce.relabel_arcs, offsets, *arrays)
+        return target, is_crossing, degree
 
     def _share_segments(self, kernel: Callable[..., Any], offsets: Array, *arguments: Any) -> None:
         """Call a kernel on shares of the segments with about equal numbers of elements."""
         size = len(offsets) - 1
         shares = self._team.shares(max(size, int(offsets[-1])))
-        cuts = offsets[:-1].searchsorted([start for start, _ in shares]).tolist()
+        # Starts of another dtype would make NumPy convert all offsets.
+        starts = np.array([start for start, _ in shares], offsets.dtype)
+        cuts = offsets[:-1].searchsorted(starts).tolist()
         ranges = Each(cuts), Each([*cuts[1:], size])
         self._team.run(kernel, len(shares), *ranges, *arguments)
 
@@ -219,14 +231,21 @@ class BaseArrays(NumpyArrays):
         return rows[0]
 
     def deal(self, index: Array, size: int, /, *columns: Array) -> tuple[Array, ...]:
-        """Sort four columns in one pass in one thread; other numbers by the definition."""
+        """Count the values of each share; then write four columns in one pass.
+
+        Other numbers of columns are dealt by the definition.
+        """
         if len(columns) != 4:
             return super().deal(index, size, *columns)
-        offsets = self.offsets(np.bincount(index, minlength=size), self.index_dtype(len(index)))
+        values, shares = raw(index), self._num_rows(len(index), size)
+        ranges, width = ranges_of(len(index), shares), 1 << max(0, size - 1).bit_length()
+        places, total = np.zeros((shares, width), np.uint64), np.zeros(width, np.uint64)
+        self._team.run(sorting.count_digits, shares, *ranges, values, 0, Each(places))
+        sorting.make_places(places, total)
         dealt = [empty(len(index), column.dtype) for column in columns]
         arrays = map(raw, (*columns, *dealt))
-        scatter.deal(0, len(index), raw(index), offsets[:-1].astype(np.uint64), *arrays)
-        return offsets, *dealt
+        self._team.run(scatter.deal, shares, *ranges, values, Each(places), *arrays)
+        return self.offsets(total[:size], self.index_dtype(len(index))), *dealt
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
         """Sum up the values of each thread in a separate row; then a row has its first sums."""
@@ -244,10 +263,11 @@ class BaseArrays(NumpyArrays):
     def _num_rows(self, length: int, size: int) -> int:
         """Return the number of threads that reduce values to separate rows of `size` places.
 
-        All rows have at most one place for each value: filling and combining more would take longer
-        than the threads save.
+        All rows have at most one place for each value, or for each four values if a row fits in a
+        cache: filling and combining more would take longer than the threads save.
         """
-        return max(1, min(len(self._team.shares(length)), length // max(1, size)))
+        per_place = 1 if size >= sizes().lowered_together else 4
+        return max(1, min(len(self._team.shares(length)), length // max(1, per_place * size)))
 
     def _elementwise(self, function: np.ufunc, left: Any, right: Any) -> Array:
         """Apply a function to shares of two arrays, or of an array and a number."""

@@ -61,14 +61,30 @@ def broadcast(first, last, values, offsets, out):
 
 
 @kernel
-def compact(first, last, spare, mask, offsets, start, values, out):
-    """Write the values of each segment whose flag is 1, from the segment's start on.
+def compact(first, last, spare, mask, offsets, start, values, others, out, other_out):
+    """Write both values of the elements whose flag is 1, from the start of their segment on.
 
     The other values go to a spare place: no branch depends on a flag.
     """
     for segment in range(first, last):
         fetch(out, start[min(segment + AHEAD, last - 1)])
+        fetch(other_out, start[min(segment + AHEAD, last - 1)])
         place = np.uint64(start[segment])
         for i in range(np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])):
-            out[place if mask[i] else spare] = values[i]
+            there = place if mask[i] else spare
+            out[there], other_out[there] = values[i], others[i]
             place += ONE * mask[i]
+
+
+@kernel
+def relabel_arcs(first, last, label, destination, offsets, target, is_crossing, degree):
+    """Look up the label of each arc's destination; flag and count labels unlike the source's."""
+    end = np.uint64(offsets[last]) - ONE
+    for segment in range(first, last):
+        own, count = label[segment], np.uint64(0)
+        for i in range(np.uint64(offsets[segment]), np.uint64(offsets[segment + 1])):
+            fetch(label, destination[min(i + np.uint64(AHEAD), end)])
+            there = label[destination[i]]
+            target[i], is_crossing[i] = there, there != own
+            count += np.uint64(there != own)
+        degree[segment] = count

@@ -11,27 +11,20 @@ _BLOCK = np.uint64(BLOCK)
 
 
 @kernel
-def cut_mirrors(start, stop, share, counts, target, parent):
-    """Cut one of two opposite arrows; count the nodes that are not roots."""
-    count = np.uint64(0)
+def cut_mirrors(start, stop, target, ids, parent, kept):
+    """Cut one of two opposite arrows; write the ids of the others to `kept`, from `start` on.
+
+    Return the number of these ids.
+    """
+    place = np.uint64(start)
     for i in range(start, stop):
         fetch(target, target[min(i + AHEAD, stop - 1)])
         head = target[i]
         is_cut = (i < head) & (target[head] == i)
         parent[i] = head ^ ((head ^ np.uint64(i)) * np.uint64(is_cut))
-        count += np.uint64(parent[i] != i)
-    counts[share] = count
-
-
-@kernel
-def list_non_roots(start, stop, share, counts, parent, ids, out):
-    """Write the ids of the nodes that are not roots, after those of earlier shares."""
-    place = sum_before(share, counts)
-    end = place + np.int64(counts[share])
-    for i in range(start, stop):
-        if place < end:
-            out[place] = ids[i]
-        place += parent[i] != i
+        kept[place] = ids[i]
+        place += np.uint64(parent[i] != i)
+    return np.int64(place) - start
 
 
 @helper
