@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import GraphError, OptionError
-from ..graphs.edge_list import EdgeList, check_weight, chosen_weight
+from ..graphs.edge_list import EdgeList
 from ..graphs.libraries import is_instance, pa
 from ..graphs.segments import ArraySegment, Chunks, Delayed, column_segment
 from ..graphs.source import EdgeSource
-from ..graphs.vertex_names import names_of
 from ..runtime.device import refuse_device
 from .column_names import ColumnNames, Weight, choose_columns
 from .libraries import check_no_weights
@@ -28,7 +27,9 @@ from .libraries.dask import dask_chunks, is_dask
 from .libraries.hints import check_no_records, hint_for
 from .libraries.networkx import from_networkx
 from .libraries.tables import Rows, is_read_once, is_table, tables
+from .names.stored import names_of
 from .places.url import places_of
+from .weights import check_weight, chosen_weight
 
 Graph = EdgeList | EdgeSource
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from ..errors import FileFormatError, GraphError
-from ..graphs.edge_list import EdgeList, are_ones, concatenate
+from ..graphs.edge_list import EdgeList, are_ones
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
 from ..progress import set_listener
@@ -17,6 +17,7 @@ from .formats import parts_of
 from .formats.file_format import Format
 from .places.folders import Part
 from .places.url import AnyPlace, Place, places_of
+from .weights import concatenate
 
 #: A file and its format.
 Formatted = tuple[Part, Format]

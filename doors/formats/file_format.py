@@ -13,13 +13,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ...errors import GraphError, OptionError, file_errors
-from ...graphs.edge_list import EdgeList, check_weight, chosen_weight
+from ...graphs.edge_list import EdgeList
 from ...graphs.edge_table import EdgeTable
 from ...graphs.source import EdgeSource
 from ..column_names import Chooser, Weight
 from ..file_checks import FileState, unchanged
 from ..places.folders import Part
 from ..places.url import Place
+from ..weights import check_weight, chosen_weight
 from .text.blocks import join_blocks, stream_blocks
 
 #: All columns, and the identity of the graph if the file states it.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import GraphError
 from ...graphs.edge_list import EdgeList, checked_column
-from ...graphs.vertex_names import names_of
+from ..names.stored import names_of
 from . import check_no_weights
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...graphs.edge_list import EdgeList
-from ...graphs.vertex_names import NodeNames, VertexNames, joined_names
+from ...graphs.vertex_names import VertexNames
 from ..adopters import has_nodes
 from ..libraries.tables import is_table
 from ..places.url import places_of
 from ..read import edge_list
 from .number import number_graph
+from .stored import NodeNames, joined_names
 
 
 def number_batch(

@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from ...errors import GraphError, MemoryBoundError, OptionError
 from ...graphs.libraries import pa, parquet
 from ...graphs.source import EdgeSource, check_dtype
-from ...graphs.vertex_names import StoredNames
 from ...progress import report_progress
 from ...runtime.scratch import LOCK, scratch_folder
 from ...runtime.team import threads_sharing
 from ..formats.npy import npy_source
 from ..libraries.arrow_tables import arrow_dtype, arrow_values
 from .pairs import common_type
+from .stored import StoredNames
 
 #: Bytes of pyarrow and DuckDB, without data. DuckDB gets half of the rest of a bound on memory, and
 #: pairs, blocks and columns need the other half.

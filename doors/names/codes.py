@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GraphError
-from ...graphs.edge_list import join_weights
 from ...graphs.libraries import kinds, pa
 from ...runtime.team import kernel_threads
 from ..libraries.arrow_tables import arrow_values
+from ..weights import join_weights
 from .pairs import common_type
 
 #: The strings of an Arrow array have at most this number of bytes, because offsets have 31 bits.

@@ -259,12 +259,12 @@ FAULTS = [
     ),
     Fault(
         "large integers are rounded beside floats",
-        "graphs/edge_list.py", "column.itemsize == 8 or ", "",
+        "doors/weights.py", "column.itemsize == 8 or ", "",
         "tests/doors",
     ),
     Fault(
         "integers are exact up to 2^54 as floats",
-        "graphs/edge_list.py", "(-(2**53), 2**53)", "(-(2**54), 2**54)", "tests/doors",
+        "doors/weights.py", "(-(2**53), 2**53)", "(-(2**54), 2**54)", "tests/doors",
     ),
     Fault(
         "negative ids are accepted",

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import FileFormatError, GraphError, file_errors
-from ....graphs.edge_list import Columns, EdgeList, join_weights
+from ....graphs.edge_list import Columns, EdgeList
 from ....graphs.segments import ArraySegment
 from ....graphs.source import EdgeSource
 from ....progress import set_listener
 from ...file_checks import FileState, unchanged
 from ...file_segment import File
 from ...places.url import Place
+from ...weights import join_weights
 from .text_file import check_edges, fail
 
 #: A file may state this number of vertices, and this number for each of its bytes.

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from ....errors import FileFormatError, GraphError
-from ....graphs.edge_list import Columns, check_weight
+from ....graphs.edge_list import Columns
 from ...column_names import Weight, choose_columns
+from ...weights import check_weight
 from ..file_format import Format
 from .blocks import Blocks, Header
 from .csv import csv_tables, row_fields
