@@ -303,7 +303,8 @@ def searchsorted(rng, dtype, n):
     ascending = np.sort(some_values(rng, dtype, rng.randrange(n + 2)))
     side = rng.choice(["left", "right"])
     find = bisect.bisect_left if side == "left" else bisect.bisect_right
-    found = [find(ascending.tolist(), value) for value in values.tolist()]
+    places = ascending.tolist()
+    found = [find(places, value) for value in values.tolist()]
     return (ascending, values), {"side": side}, positions(found, len(ascending))
 
 
