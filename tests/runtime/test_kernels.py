@@ -200,7 +200,7 @@ import mstflow
 u = np.arange(1000)
 steps = []
 progress = lambda step, done, total: steps.append(step)
-options = {"algorithm": "kruskal", "backend": "numba"}  # compiles few kernels
+options = {"algorithm": "prim", "backend": "numba"}  # compiles few kernels
 mstflow.minimum_spanning_forest((u, u // 2, u), progress=progress, **options)
 print(steps.count("compiling kernels, once"))
 """
