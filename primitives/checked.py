@@ -141,6 +141,23 @@ def _relabel_pairs(label: Any, u: Any, v: Any, *columns: Any) -> str:
     return problem or same_length(u=u, v=v, **_named("column", columns))
 
 
+@check("pack_flags")
+def _pack_flags(flags: Any) -> str:
+    return of_kinds("flags", flags, "b", "flags")
+
+
+@check("compact_marked")
+def _compact_marked(bits: Any, u: Any, v: Any, *columns: Any) -> str:
+    problem = of_kinds("bits", bits, "u", "unsigned integers")
+    problem = problem or valid_places("u", u, 8 * len(bits)) or valid_places("v", v, 8 * len(bits))
+    return problem or same_length(u=u, v=v, **_named("column", columns))
+
+
+@check("unique_inverse")
+def _unique_inverse(values: Any, size: int) -> str:
+    return valid_places("values", values, size)
+
+
 @check("deal")
 def _deal(index: Any, size: int, *columns: Any) -> str:
     problem = valid_places("index", index, size)

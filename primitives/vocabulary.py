@@ -52,6 +52,9 @@ bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of
 | not_equal               | at which positions elements differ                   | n, 0           |
 | compact_pairs           | pairs of different nodes and keys up to a limit      | n, 8n          |
 | relabel_pairs           | pairs of different labels, in place of nodes         | n, 8n          |
+| pack_flags              | flags as the bits of bytes                           | n, 8n          |
+| compact_marked          | pairs with a node whose bit is set                   | n, 8n          |
+| unique_inverse          | distinct integers, and the place of each among them  | n log n, 8n    |
 | deal                    | columns sorted by an index of few values, stably     | n, n           |
 | multiprefix             | prefix sums of the values at each place              | n log n, 8n    |
 | relabel_arcs            | labels of arcs' heads; arcs between labels, counted  | n, n           |
@@ -381,6 +384,59 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         """
         new_u, new_v = self.gather(label, u), self.gather(label, v)
         return self.compact(new_u != new_v, new_u, new_v, *columns)
+
+    def pack_flags(self, flags: Array, /) -> Array:
+        """Return bytes that have the flag of position i as bit i % 8 of byte i // 8."""
+        size = len(flags)
+        place = self.arange(size, self.index_dtype(size))
+        bit = self.asarray([1 << bit for bit in range(8)], "uint8")
+        place, bits = self.compact(flags, place >> 3, self.gather(bit, place & 7))
+        return self.scatter_reduce(place, bits, -(-size // 8), "sum", 0)
+
+    def compact_marked(
+        self, bits: Array, u: Array, v: Array, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        """Select the pairs of nodes one of which, or both, has its bit set.
+
+        Parameters
+        ----------
+        bits : array of bytes
+            Those of `pack_flags`, for n flags.
+        u, v : index arrays of length m
+            Places below n.
+        *columns : arrays of length m
+            Further columns to select from.
+
+        Returns
+        -------
+        tuple of arrays
+            The selected elements of u, v and each column, in order.
+        """
+        of_u, of_v = (self.gather(bits, end >> 3) >> (end & 7) for end in (u, v))
+        return self.compact((of_u | of_v) & 1 == 1, u, v, *columns)
+
+    def unique_inverse(self, values: Array, size: int, /) -> tuple[Array, Array]:
+        """Return the distinct values, and the place of each value among them.
+
+        Parameters
+        ----------
+        values : index array of length n
+            Integers below `size`.
+        size : int
+
+        Returns
+        -------
+        distinct : array
+            In ascending order.
+        place : index array of length n
+        """
+        count, order = len(values), self.argsort(values)
+        dtype, ascending = self.index_dtype(count), self.gather(values, order)
+        is_first = self.concat(
+            [self.full(min(1, count), True, bool), ascending[1:] != ascending[:-1]]
+        )
+        place = self.scatter(order, self.scan(is_first, dtype) - 1, count, 0, dtype)
+        return self.compact(is_first, ascending)[0], place
 
     def deal(self, index: Array, size: int, /, *columns: Array) -> tuple[Array, ...]:
         """Sort columns by an index of few values; equal values keep their order.

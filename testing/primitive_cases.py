@@ -552,6 +552,34 @@ def relabel_pairs(rng, dtype, n):
     return (label, u, v, *columns), {}, kept
 
 
+@case([np.dtype(bool)])
+def pack_flags(rng, dtype, n):
+    flags = some_values(rng, dtype, n)
+    bits = [0] * -(-n // 8)
+    for i, flag in enumerate(flags.tolist()):
+        bits[i // 8] += flag << i % 8
+    return (flags,), {}, np.array(bits, np.uint8)
+
+
+@case(UNSIGNED)
+def compact_marked(rng, dtype, n):
+    flags = some_values(rng, np.dtype(bool), n // 2 + 1)
+    columns = [some_values(rng, dtype, n), some_ids(rng, n), some_ids(rng, n)]
+    columns = [*some_pairs(rng, len(flags), n), *columns[: rng.num_columns]]
+    kept = [i for i in range(n) if flags[columns[0][i]] or flags[columns[1][i]]]
+    bits = np.packbits(flags, bitorder="little")
+    return (bits, *columns), {}, tuple(column[kept] for column in columns)
+
+
+@case(INDEX)
+def unique_inverse(rng, dtype, n):
+    size = rng.choice([1, n // 3 + 1, 3 * n + 1, 100 * n + 1])
+    values = some_index(rng, size, n, dtype)
+    distinct = sorted(set(values.tolist()))
+    place = [distinct.index(value) for value in values.tolist()]
+    return (values, size), {}, (np.array(distinct, dtype), positions(place, n))
+
+
 @case(UNSIGNED)
 def deal(rng, dtype, n):
     """Four columns, those of a sweep, are dealt at once; other numbers one by one."""

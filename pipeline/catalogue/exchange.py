@@ -86,7 +86,7 @@ _FILTER: tuple[Step, ...] = (
     heavy.sample_labels,
     heavy.find_largest,
     heavy.mark_outside,
-    heavy.select_heavy,
+    heavy.select_outside,
     labels.number_labels,
     *_ASK,
     labels.relabel_local,

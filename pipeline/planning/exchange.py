@@ -17,8 +17,8 @@ from .costs import Estimate, Rates
 _LIGHT_EDGE = 40
 #: Bytes per vertex that a rank owns, beside six labels: keys, positions and flags.
 _OWNED_VERTEX = 24
-#: Bytes per vertex of the graph while labels are numbered by an array, or flags are received.
-_ANY_VERTEX = 6
+#: Bytes per vertex of the graph while bits are received, or stand for labels that are numbered.
+_ANY_VERTEX = 1 / 4
 #: The share of the heavy edges that a rank keeps.
 _KEPT_SHARE = 1 / 8
 #: The share of the fragments, and of the edges, that a round leaves in a random graph.
@@ -92,7 +92,7 @@ class RankCosts:
         """Estimate the cost of the run on some workers with a thread each."""
         graph, ranks, rounds = self.graph, self.ranks, self.rounds()
         index, share = graph.index_bytes, (ranks - 1) / ranks
-        sent = graph.num_vertices * (ranks - 1.0)  # a flag for each vertex
+        sent = graph.num_vertices * (ranks - 1) / 8  # a bit for each vertex
         sent += (
             2 * graph.num_vertices * share * graph.keyed_edge_bytes
         )  # the rest, to all ranks, twice

@@ -95,6 +95,16 @@ class NumbaArrays(BaseArrays):
         dtypes = label.dtype, label.dtype, key.dtype, ids.dtype
         return self._select(pairs.relabel_pairs, len(u), arguments, dtypes)
 
+    def compact_marked(
+        self, bits: Array, u: Array, v: Array, /, *columns: Array
+    ) -> tuple[Array, ...]:
+        if len(columns) != 2:
+            return super().compact_marked(bits, u, v, *columns)
+        key, ids = columns
+        arguments = [bits, *map(raw, (u, v, key)), *ids_of(ids)]
+        dtypes = u.dtype, v.dtype, key.dtype, ids.dtype
+        return self._select(pairs.compact_marked, len(u), arguments, dtypes)
+
     def scatter_min_pairs(
         self, u: Array, v: Array, key: Array, ids: Array, size: int, /
     ) -> tuple[Array, Array, Array]:
@@ -212,6 +222,22 @@ class NumbaArrays(BaseArrays):
         share(sorting.join_marks, words, number, counts, bits, per_place=64)
         share(sorting.list_marks, words, number, counts, bits[0], first, raw(out), per_place=64)
         return out
+
+    def unique_inverse(self, values: Array, size: int, /) -> tuple[Array, Array]:
+        count, words = len(values), -(-size // 64)
+        if words > count:  # a bit set would use more memory than the values
+            return super().unique_inverse(values, size)
+        bits, first = self.full(words, 0, np.uint64), np.uint64(0)
+        before = empty(words, np.uint32 if count < 2**32 else np.uint64)
+        sorting.mark(0, count, raw(values), first, bits)
+        distinct = empty(sorting.count_before(bits, before), values.dtype)
+        sorting.list_marks(0, words, 0, np.zeros(1, np.uint64), bits, first, raw(distinct))
+        place = empty(count, self.index_dtype(count))
+        self._team.share(sorting.rank_marks, count, raw(values), bits, before, raw(place))
+        return distinct, place
+
+    def pack_flags(self, flags: Array, /) -> Array:
+        return np.packbits(raw(flags).view(np.uint8), bitorder="little")
 
     def _extent(self, words: Array) -> tuple[int, int]:
         """Return the smallest and the largest word."""

@@ -66,6 +66,32 @@ def compact_pairs(start, stop, u, v, key, ids, first_id, limit, new_u, new_v, ne
     return np.int64(place) - start
 
 
+@helper
+def is_marked(node, bits):
+    """Return the bit of a node, in its lowest place."""
+    node = np.uint64(node)
+    return np.uint64(bits[node >> np.uint64(3)]) >> (node & np.uint64(7))
+
+
+@kernel
+def compact_marked(start, stop, bits, u, v, key, ids, first_id, new_u, new_v, new_key, new_ids):
+    """Write, from place `start` on, the pairs with a node whose bit is set; return their number."""
+    hits, place = np.empty(BLOCK, np.uint64), np.uint64(start)
+    for first in range(start, stop, BLOCK):
+        count = np.uint64(0)
+        for i in range(np.uint64(first), np.uint64(min(first + BLOCK, stop))):
+            fetch(u, i + np.uint64(BLOCK))
+            fetch(v, i + np.uint64(BLOCK))
+            hits[count] = i
+            count += (is_marked(u[i], bits) | is_marked(v[i], bits)) & ONE
+        for hit in range(count):
+            i = hits[hit]
+            new_u[place], new_v[place] = u[i], v[i]
+            new_key[place], new_ids[place] = key[i], id_at(i, ids, first_id)
+            place += ONE
+    return np.int64(place) - start
+
+
 @kernel
 def mark_unlike(start, stop, label, value, out):
     """Write words with a bit for each label: whether it differs from a value."""

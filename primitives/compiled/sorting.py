@@ -1,4 +1,4 @@
-"""Kernels that sort distinct integers by a bit set, and records by radix."""
+"""Kernels that sort integers by a bit set, and records by radix."""
 
 import numpy as np
 
@@ -55,6 +55,25 @@ def list_marks(start, stop, share, counts, bits, lowest, out):
             out[place] = lowest + np.uint64(i * 64) + lowest_bit(word)
             place += 1
             word &= word - ONE
+
+
+@kernel
+def count_before(bits, before):
+    """Write the number of bits set in the words before each word; return the total."""
+    total = np.uint64(0)
+    for i in range(len(bits)):
+        before[i] = total
+        total += count_ones(bits[i])
+    return np.int64(total)
+
+
+@kernel
+def rank_marks(start, stop, values, bits, before, out):
+    """Write the number of set bits that stand for smaller values than each value."""
+    for i in range(start, stop):
+        value = np.uint64(values[i])
+        word, below = value >> np.uint64(6), (ONE << (value & np.uint64(63))) - ONE
+        out[i] = before[word] + count_ones(bits[word] & below)
 
 
 @kernel

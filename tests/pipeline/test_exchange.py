@@ -67,7 +67,7 @@ def test_schedulers(scheduler):
 def test_each_path_is_taken():
     """The graphs above run rounds, filter heavy edges, and contract private vertices."""
     dense, sparse = solve(GRAPHS["skewed"], partitions=4), solve(GRAPHS["grid"], partitions=4)
-    assert {"offer_lightest", "hook", "jump", "select_heavy", "drop_cycles"} <= {*calls(dense)}
+    assert {"offer_lightest", "hook", "jump", "select_outside", "drop_cycles"} <= {*calls(dense)}
     assert "contract_private" in calls(sparse)
     assert "contract_private" not in calls(solve(GRAPHS["grid"], partitions=1))
     assert "offer_lightest" not in calls(solve(GRAPHS["skewed"], partitions=1))
@@ -86,6 +86,15 @@ def test_a_rank_holds_its_vertices_only():
     owned = 4 * -(-graph.num_vertices // 8)
     largest = max(call.bytes for call in forest.report.calls)
     assert owned < largest < 3 * owned
+
+
+def test_a_rank_gets_one_bit_for_each_vertex():
+    graph = of_pairs(
+        RNG.integers(0, 4000, 40_000), RNG.integers(0, 4000, 40_000), RNG.random(40_000)
+    )
+    calls = solve(graph, partitions=4).report.calls
+    (received,) = {c.work.bytes for c in calls if c.stage == "concatenation_of_mark_outside"}
+    assert received <= 2 * (graph.num_vertices // 8 + 4)  # read and written
 
 
 def test_report_and_plan():

@@ -4,7 +4,7 @@ from collections import Counter
 
 from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
-from ...fields import Amount, Count, Edges, Flags, Index, Keys, Verdict
+from ...fields import Amount, Count, Edges, Index, Keys, Verdict
 from ...filter import choose_pivot
 
 #: The largest number of labels from each rank that decide which fragment is the largest.
@@ -59,14 +59,16 @@ def find_largest(ops: ArrayModule, sampled_labels: Index) -> Count:
     return int(label)
 
 
-@stage(writes="is_outside", combine="concatenation")
-def mark_outside(parent: Index, largest_fragment: Count) -> Flags:
-    """Send to all ranks which vertices are outside the largest fragment, one flag for each."""
-    return parent != largest_fragment
+@stage(writes="outside", combine="concatenation")
+def mark_outside(ops: ArrayModule, parent: Index, largest_fragment: Count) -> Keys:
+    """Send to all ranks which vertices are outside the largest fragment: a bit for each."""
+    return ops.pack_flags(parent != largest_fragment)
 
 
 @stage(writes="edges")
-def select_heavy(ops: ArrayModule, edges: Edges, pivot: Count, is_outside: Flags) -> Edges:
-    """Select the heavy edges with an end outside the largest fragment."""
-    u, v = (ops.gather(is_outside, end) for end in edges[:2])
-    return Edges(*ops.compact((edges.key > pivot) & (u | v), *edges))
+def select_outside(ops: ArrayModule, edges: Edges, outside: Keys) -> Edges:
+    """Select the edges with an end outside the largest fragment.
+
+    They include light edges inside other fragments, which `relabel_local` drops.
+    """
+    return Edges(*ops.compact_marked(outside, *edges))

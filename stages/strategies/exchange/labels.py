@@ -7,15 +7,14 @@ from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
 from ...fields import Count, Edges, Index, Parcels, Verdict
 
-#: Labels are numbered by an array over all vertices if there are at most this many vertices for
-#: each label, and otherwise by sorting.
-_VERTICES_PER_LABEL = 4
-
 
 @stage(writes=("width", "num_labels"))
 def divide_vertices(num_vertices: Count, num_partitions: Count) -> tuple[Count, Count]:
-    """Return the number of vertices of each rank, and that of all; the last ranks may own fewer."""
-    return max(1, -(-num_vertices // num_partitions)), num_vertices
+    """Return the number of vertices of each rank, and that of all; the last ranks may own fewer.
+
+    The flags of a rank are whole bytes.
+    """
+    return max(8, 8 * -(-num_vertices // (8 * num_partitions))), num_vertices
 
 
 @stage(writes="parent")
@@ -32,7 +31,7 @@ def number_labels(ops: ArrayModule, edges: Edges, num_labels: Count) -> tuple[In
     dtype = ops.index_dtype(num_labels)
     u, v, key, edge_id = ops.compact(edges.u != edges.v, *edges)
     u, v = ops.asarray(u, dtype), ops.asarray(v, dtype)
-    touched, place = distinct(ops, ops.concat([u, v]), num_labels)
+    touched, place = ops.unique_inverse(ops.concat([u, v]), num_labels)
     return touched, Edges(place[: len(u)], place[len(u) :], key, edge_id)
 
 
@@ -61,7 +60,7 @@ def relabel_local(
     ops: ArrayModule, local_edges: Edges, label: Index, num_labels: Count
 ) -> tuple[Index, Edges]:
     """List the new labels; drop edges inside a fragment, and labels that no edge touches."""
-    labels, place = distinct(ops, label, num_labels)
+    labels, place = ops.unique_inverse(label, num_labels)
     u, v, key, edge_id = ops.relabel_pairs(place, *local_edges)
     is_touched = ops.scatter(ops.concat([u, v]), True, len(labels), False, bool)
     place = ops.scan(is_touched, place.dtype, exclusive=True)
@@ -88,7 +87,7 @@ def list_parents(
     ops: ArrayModule, moving: Index, parent: Index, rank: Count, width: Count, num_labels: Count
 ) -> tuple[Index, Index]:
     """List the distinct parents of the moving vertices, and the place of each vertex's parent."""
-    return distinct(ops, ops.gather(parent, places(moving, rank, width)), num_labels)
+    return ops.unique_inverse(ops.gather(parent, places(moving, rank, width)), num_labels)
 
 
 @stage(writes=("parent", "moving"))
@@ -145,21 +144,3 @@ def replaced(ops: ArrayModule, array: Any, place: Any, values: Any) -> Any:
         return array
     new = ops.scatter(place, values, len(array), -1, array.dtype)
     return ops.where(new < 0, array, new)
-
-
-def distinct(ops: ArrayModule, labels: Any, size: int) -> tuple[Any, Any]:
-    """Return the distinct labels in ascending order, and the place of each label among them.
-
-    Labels are less than `size`.
-    """
-    dtype, count = ops.index_dtype(len(labels)), len(labels)
-    if size <= _VERTICES_PER_LABEL * count:
-        is_used = ops.scatter(labels, True, size, False, bool)
-        number = ops.scan(is_used, dtype, exclusive=True)
-        used = ops.compact(is_used, ops.arange(size, labels.dtype))[0]
-        return used, ops.gather(number, labels)
-    order = ops.argsort(labels)
-    ascending = ops.gather(labels, order)
-    is_first = ops.concat([ops.full(min(1, count), True, bool), ascending[1:] != ascending[:-1]])
-    place = ops.scatter(order, ops.scan(is_first, dtype) - 1, count, 0, dtype)
-    return ops.compact(is_first, ascending)[0], place

@@ -5,7 +5,7 @@ from typing import Any
 from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
 from ...fields import Chosen, Count, Edges, Index, Parcels, Verdict
-from .labels import distinct, places, replaced, slices
+from .labels import places, replaced, slices
 
 #: A rank drops the edges that close cycles among its own if it has more edges per label than this.
 _EDGES_PER_LABEL = 1.5
@@ -129,7 +129,7 @@ def join_rest(
     ops: ArrayModule, rest: Edges, num_labels: Count
 ) -> tuple[Chosen, Count, Index, Index]:
     """Join the remaining fragments in one rank; write their labels and their roots."""
-    labels, place = distinct(ops, ops.concat([rest.u, rest.v]), num_labels)
+    labels, place = ops.unique_inverse(ops.concat([rest.u, rest.v]), num_labels)
     count = len(rest.u)
     joining, root = ops.join_by_key(place[:count], place[count:], rest.key, len(labels))
     chosen = ops.gather(rest.edge_id, joining)
