@@ -93,7 +93,7 @@ def test_a_rank_gets_one_bit_for_each_vertex():
         RNG.integers(0, 4000, 40_000), RNG.integers(0, 4000, 40_000), RNG.random(40_000)
     )
     calls = solve(graph, partitions=4).report.calls
-    (received,) = {c.work.bytes for c in calls if c.stage == "concatenation_of_mark_outside"}
+    (received,) = {c.bytes for c in calls if c.stage == "concatenation_of_mark_outside"}
     assert received <= 2 * (graph.num_vertices // 8 + 4)  # read and written
 
 
