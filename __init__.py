@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .doors.generated.grids import grid
     from .doors.read import read
     from .forest.forest import Forest
-    from .forest.reachability import mutual_reachability
     from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from .pipeline.pipeline import Pipeline
     from .pipeline.steps import Loop, Recurse, When
     from .pointsets.graph import points
+    from .pointsets.reachability import mutual_reachability
     from .primitives import backends
     from .solve import minimum_spanning_forest, minimum_spanning_forests
     from .stages import Stage, stage
@@ -62,12 +62,12 @@ _INTEROP = ("cluster", "csgraph")
 # is interrupted or memory is short, it prints one line instead of a traceback.
 _MODULES = {
     "forest.forest": ("Forest",),
-    "forest.reachability": ("mutual_reachability",),
     "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
     "doors.formats.text.coordinates": ("read_coordinates",),
     "doors.generated.grids": ("grid",),
     "pointsets.graph": ("points",),
+    "pointsets.reachability": ("mutual_reachability",),
     "doors.read": ("read",),
     "pipeline.catalogue.names": ("algorithm", "algorithms", "strategies", "strategy"),
     "pipeline.dataflow": ("ByBackend",),

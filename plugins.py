@@ -22,7 +22,11 @@ GROUPS = {
 }
 
 #: The wings, and the module of the functions that each offers to the core.
-WINGS = {"doors": ".doors.hooks", "pointsets": ".pointsets.hooks"}
+WINGS = {
+    "doors": ".doors.hooks",
+    "pointsets": ".pointsets.hooks",
+    "interop": ".interop.hooks",
+}
 
 
 def wing(name: str) -> Any:

@@ -13,10 +13,10 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import request_for
 from ..pipeline.planning.situation import Situation
-from ..pipeline.report.plot import pyplot
 from ..pipeline.schedulers.scheduler import Workers
 from ..pipeline.streaming.bounds import check_bound, check_reading
 from ..pipeline.streaming.facts import GraphFacts
+from ..plugins import wing
 from ..primitives import resolve_backend
 from ..runtime.team import kernel_threads
 from .shared.forest import find_forest
@@ -85,7 +85,7 @@ def _prepare(
 
 def _check_plot(path: str) -> None:
     """Check that matplotlib is installed and supports this suffix."""
-    pyplot()
+    wing("interop").pyplot()
     from matplotlib.backend_bases import FigureCanvasBase
 
     known, suffix = FigureCanvasBase.get_supported_filetypes(), _suffix(path)

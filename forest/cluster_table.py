@@ -20,7 +20,6 @@ from ..progress import report_progress
 from ..runtime.sizes import sizes
 from .edges import ForestBlocks
 from .hierarchy.thresholds import cut_at
-from .plots import plot_clusters
 
 #: Number of rows to read at once.
 _BLOCK_ROWS = 2**20
@@ -146,7 +145,7 @@ class ClusterTable:
         OptionError
             If `ax` is not a pair, or matplotlib is not installed.
         """
-        return plot_clusters(self.counts, ax)
+        return wing("interop").plot_clusters(self.counts, ax)
 
     def __len__(self) -> int:
         return self._num_vertices

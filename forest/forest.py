@@ -23,7 +23,6 @@ from ..primitives import Backend
 from ..progress import Listener, set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
-from . import export
 from .added import extend_graph
 from .cluster_table import ClusterTable
 from .edges import ForestBlocks, ForestEdges, total
@@ -371,11 +370,10 @@ class Forest:
         OptionError
             If `coordinates` or `color` are invalid, or matplotlib is not installed.
         """
-        from .plots import plot_forest
-
         if isinstance(color, str) and color == "component":
             color = self.labels
-        return plot_forest(self.to_host()._edges, coordinates, color, cmap, norm, ax, **style)
+        edges = self.to_host()._edges
+        return wing("interop").plot_forest(edges, coordinates, color, cmap, norm, ax, **style)
 
     def to_scipy(self) -> Any:
         """Return an upper triangular `scipy.sparse.csr_array` of shape (n, n).
@@ -389,7 +387,7 @@ class Forest:
         OptionError
             If scipy is not installed.
         """
-        return export.to_scipy(self._host_columns, self.num_vertices)
+        return wing("interop").to_scipy(self._host_columns, self.num_vertices)
 
     def to_networkx(self) -> Any:
         """Return a `networkx.Graph` of all vertices; edges have `weight` and `edge_id`.
@@ -401,7 +399,8 @@ class Forest:
         OptionError
             If networkx is not installed.
         """
-        return export.to_networkx(self._host_columns, list(self.names or range(self.num_vertices)))
+        nodes = list(self.names or range(self.num_vertices))
+        return wing("interop").to_networkx(self._host_columns, nodes)
 
     def edges_of(self, graph: Any) -> list[tuple[Any, ...]]:
         """Return the forest's edges as tuples of networkx, in ascending order of edge ids.
@@ -422,7 +421,9 @@ class Forest:
         GraphError
             If the forest is not of this graph.
         """
-        return export.edges_of(self._host_columns, self.num_vertices, graph)
+        edges: list[tuple[Any, ...]]
+        edges = wing("interop").edges_of(self._host_columns, self.num_vertices, graph)
+        return edges
 
     def to_igraph(self) -> Any:
         """Return an `igraph.Graph` of all vertices; edges have `weight` and `edge_id`.
@@ -434,7 +435,7 @@ class Forest:
         OptionError
             If igraph is not installed.
         """
-        return export.to_igraph(self._host_columns, self.num_vertices, self.names)
+        return wing("interop").to_igraph(self._host_columns, self.num_vertices, self.names)
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the columns edge_id, u, v and weight.
@@ -446,7 +447,7 @@ class Forest:
         OptionError
             If pandas is not installed.
         """
-        return export.to_pandas(self._named_columns(as_given=True))
+        return wing("interop").to_pandas(self._named_columns(as_given=True))
 
     def to_polars(self) -> Any:
         """Return a `polars.DataFrame` with the columns edge_id, u, v and weight.
@@ -458,7 +459,7 @@ class Forest:
         OptionError
             If polars is not installed.
         """
-        return export.to_polars(self._named_columns())
+        return wing("interop").to_polars(self._named_columns())
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with the columns edge_id, u, v and weight.

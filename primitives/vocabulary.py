@@ -43,7 +43,9 @@ module may override them, as those of part 3.
 
 **3. Fused functions**: compositions of functions of parts 1 and 2. The body of each is its
 definition. A module may override it with a single pass over memory, which must return the same
-bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of edges.
+bits. *Pairs* of nodes are two index arrays of equal length, such as the ends of edges. The compiled
+module has a single pass for the columns of edges: `compact_pairs` with one further column, and
+`relabel_pairs` with two. With others it runs the definition, in up to twice the time.
 
 | primitive               | result                                               | work, memory   |
 |-------------------------|------------------------------------------------------|----------------|

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import OptionError
-from ...graphs.coordinates import checked_coordinates
 from ...graphs.edge_table import EdgeTable
 from .file_format import Format
+from .text.coordinates import checked_coordinates
 
 
 def write_geojson(path: Path, table: EdgeTable) -> None:

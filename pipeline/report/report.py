@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ...plugins import wing
 from ..planning.plan import Plan
 from .records import StageCall
 from .tables import Table, as_html, as_text
@@ -77,9 +78,7 @@ class Report:
         OptionError
             If matplotlib is not installed, or `ax` is not a pair.
         """
-        from .plot import plot_report
-
-        return plot_report(self.rounds, self.seconds, ax)
+        return wing("interop").plot_report(self.rounds, self.seconds, ax)
 
     def _tables(self) -> list[Table]:
         seconds = self.seconds

@@ -14,11 +14,11 @@ from sklearn.utils.validation import validate_data
 
 from ...forest.forest import Forest
 from ...forest.hierarchy.hdbscan import select
-from ...forest.reachability import mutual_reachability
 from ...graphs.edge_list import EdgeList
 from ...pipeline.options import check_count
 from ...progress import Listener
 from ...solve import minimum_spanning_forest
+from ..reachability import mutual_reachability
 from .forests import (
     checked_metric,
     given_distances,

@@ -16,7 +16,7 @@ from covering import covering
 from graph_strategies import edge_lists, union_of_many
 from mstflow import backends, minimum_spanning_forest, mutual_reachability
 from mstflow.errors import GraphError, OptionError
-from mstflow.pipeline.catalogue.queries.reachability import REACH
+from mstflow.pointsets.catalogue.reachability import REACH
 
 
 def blobs(centers, spread):

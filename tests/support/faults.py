@@ -338,7 +338,7 @@ FAULTS = [
     ),
     Fault(
         "a neighbour that was found is found again",
-        "stages/queries/reachability.py", "neighbor != ops.gather(core_neighbor, sample)",
+        "pointsets/stages/reachability.py", "neighbor != ops.gather(core_neighbor, sample)",
         "neighbor != sample", "tests/forest/test_hdbscan.py",
     ),
     Fault(

@@ -1,13 +1,15 @@
-"""Read the coordinates of vertices from `.co` files, which accompany `.gr` files."""
+"""Coordinates of vertices: `.co` files, which accompany `.gr` files, and arrays."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import OptionError
 from .text_file import SHORT_INTEGER, check_edges, open_text, range_problem, shown, split_fields
 
 _UNITS_PER_DEGREE = 1_000_000
@@ -56,3 +58,14 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
     if not all(is_known):
         file.fail(start, f"vertex {is_known.index(0) + 1} of {size} has no coordinates")
     return places / _UNITS_PER_DEGREE
+
+
+def checked_coordinates(coordinates: Any, num_vertices: int) -> NDArray[np.float64]:
+    """Return coordinates as an array; raise an OptionError unless it has shape (n, 2)."""
+    try:
+        places = np.asarray(coordinates, np.float64)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"coordinates must be an array of numbers: {error}") from error
+    if places.shape != (num_vertices, 2):
+        raise OptionError(f"coordinates must have shape ({num_vertices}, 2), not {places.shape}")
+    return places

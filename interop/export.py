@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..doors.libraries.networkx import edges_of as networkx_edges
 from ..errors import GraphError, OptionError
 from ..graphs.edge_list import NamedColumns
 from ..graphs.libraries import class_names
 from ..graphs.vertex_names import VertexNames
-from ..plugins import wing
 
 
 def to_scipy(columns: NamedColumns, num_vertices: int) -> Any:
@@ -47,7 +47,7 @@ def edges_of(columns: NamedColumns, num_vertices: int, graph: Any) -> list[tuple
     """Return the forest's edges as tuples of the networkx graph that it was computed from."""
     if "networkx.Graph" not in class_names(graph):
         raise GraphError(f"edges_of expects a networkx graph, not {type(graph).__name__}")
-    edges = wing("doors").networkx_edges(graph)
+    edges = networkx_edges(graph)
     ids, u, v = (columns[name] for name in ("edge_id", "u", "v"))
     is_large_enough = len(edges.nodes) == num_vertices and bool((ids < len(edges.u)).all())
     if not is_large_enough or (edges.u[ids] != u).any() or (edges.v[ids] != v).any():

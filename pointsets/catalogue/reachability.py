@@ -7,9 +7,9 @@ Source: Campello, Moulavi and Sander, "Density-Based Clustering Based on Hierarc
 Estimates", PAKDD 2013, definitions 1 to 4.
 """
 
-from ....stages.queries import reachability as steps
-from ...pipeline import Pipeline
-from ...steps import Loop
+from ...pipeline.pipeline import Pipeline
+from ...pipeline.steps import Loop
+from ..stages import reachability as steps
 
 #: Insert these steps before an algorithm to compute the tree of HDBSCAN. They need the strategy
 #: "whole", or "iterate" without `memory`: other strategies drop edges before their new weights are

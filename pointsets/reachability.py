@@ -5,9 +5,9 @@ from typing import Any
 
 from ..errors import GraphError
 from ..graphs.edge_list import EdgeList
-from ..pipeline.catalogue.queries.reachability import reachability
 from ..pipeline.options import check_count
 from ..plugins import wing
+from .catalogue.reachability import reachability
 
 
 def mutual_reachability(

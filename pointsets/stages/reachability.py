@@ -8,8 +8,8 @@ it. So a neighbor counts once, at its smallest distance.
 
 from ...primitives.vocabulary import ArrayModule
 from ...primitives.weight_order import WeightOrder
-from ..declare import stage
-from ..fields import Count, Edges, Index, Keys, Verdict, VertexIndex, VertexKeys, Weights
+from ...stages.declare import stage
+from ...stages.fields import Count, Edges, Index, Keys, Verdict, VertexIndex, VertexKeys, Weights
 
 
 @stage(writes=("core_distance", "core_neighbor", "num_samples"))

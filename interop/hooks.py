@@ -1,0 +1,17 @@
+"""The functions of this wing that the core calls by name; see `plugins.wing`."""
+
+from .export import edges_of, to_igraph, to_networkx, to_pandas, to_polars, to_scipy
+from .plots import plot_clusters, plot_forest, plot_report, pyplot
+
+__all__ = [
+    "edges_of",
+    "plot_clusters",
+    "plot_forest",
+    "plot_report",
+    "pyplot",
+    "to_igraph",
+    "to_networkx",
+    "to_pandas",
+    "to_polars",
+    "to_scipy",
+]
