@@ -526,13 +526,13 @@ def test_a_refused_run_starts_no_workers(tmp_path):
 UNGUARDED = """
 import mstflow
 print("start", flush=True)
-{before}mstflow.minimum_spanning_forest(([0], [1], [1.0]), scheduler="processes", threads=2)
+if mstflow.__name__ != "__main__":
+    mstflow.minimum_spanning_forest(([0], [1], [1.0]), scheduler="processes", threads=2)
 """
 
 
-@pytest.mark.parametrize("before", ["", "__name__;", "if mstflow.__name__ != '__main__': "])
-def test_a_program_without_a_guard_gets_one_error(tmp_path, before):
-    (tmp_path / "program.py").write_text(UNGUARDED.format(before=before))
+def test_a_program_without_a_guard_gets_one_error(tmp_path):
+    (tmp_path / "program.py").write_text(UNGUARDED)
     done = run_python(tmp_path / "program.py")
     assert done.returncode == 1
     assert done.stderr.count("Traceback") == 1
