@@ -632,7 +632,7 @@ def segmented_compact(rng, dtype, n):
 
 @case(UNSIGNED)
 def scatter_min_pairs(rng, dtype, n):
-    size = n // rng.choice([2, 40]) + 2
+    size = 8 * n // rng.choice([1, 16, 320]) + 2
     arguments = *unlike_pairs(rng, size, n), some_values(rng, dtype, n), some_ids(rng, n), size
     return arguments, {}, smallest_pairs(*arguments)
 

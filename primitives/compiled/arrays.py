@@ -33,6 +33,9 @@ _PAUSE = 1e-3
 #: The time that a helper saves for a pair, compared with that of an element: most pairs are read in
 #: vain, and reading them slows down the main thread.
 _HELPED = 1 / 16
+#: With at least this number of places for each pair, a table of records does not pay: filling it and
+#: reading it would take longer than lowering three columns for the pairs.
+_SPARSE = 8
 #: The least threads for which `unite` is shared: atomic unions take 1.3 to 2 times the work of its
 #: definition, which joins on one thread.
 _UNITERS = 4
@@ -111,10 +114,13 @@ class NumbaArrays(BaseArrays):
         if len(key) >= 2**32:
             return super().scatter_min_pairs(u, v, key, ids, size)
         dtype = self.index_dtype(size)
-        if not len(key):
+        if _SPARSE * len(key) <= size and len(self._team.shares(len(key))) == 1:
             dtypes = key.dtype, ids.dtype
-            no_keys, no_ids = (self.full(size, self.largest(each), each) for each in dtypes)
-            return no_keys, no_ids, self.arange(size, dtype)
+            out_key, out_id = (self.full(size, self.largest(each), each) for each in dtypes)
+            other = self.arange(size, dtype)
+            columns = *map(raw, (u, v, key)), *ids_of(ids), *map(raw, (out_key, out_id, other))
+            pairs.lower_columns(*columns)
+            return out_key, out_id, other
         out_key, out_id = empty(size, key.dtype), empty(size, ids.dtype)
         other, no_id = empty(size, dtype), np.uint64(self.largest(ids.dtype))
         records = self._lowest(u, v, key, size)

@@ -199,6 +199,23 @@ def lower(start, stop, first, count, u, v, key, lowest, cut, records):
 
 
 @kernel
+def lower_columns(u, v, key, ids, first_id, out_key, out_id, out_other):
+    """Replace the pair at both ends of each pair if its key is smaller; ties keep the first one.
+
+    A place without a pair is its own other member.
+    """
+    for i in range(len(u)):
+        ahead = min(i + AHEAD, len(u) - 1)
+        fetch(out_key, u[ahead])
+        fetch(out_key, v[ahead])
+        a, b = np.uint64(u[i]), np.uint64(v[i])
+        for place in (a, b):
+            if (key[i] < out_key[place]) | (out_other[place] == place):
+                out_key[place], out_id[place] = key[i], id_at(i, ids, first_id)
+                out_other[place] = a ^ b ^ place
+
+
+@kernel
 def join_rows(start, stop, rows, key, cut):
     """Replace the first row of records by the smallest record of each place."""
     for i in range(start, stop):
