@@ -33,7 +33,7 @@ _PAUSE = 1e-3
 #: The time that a helper saves for a pair, compared with that of an element: most pairs are read in
 #: vain, and reading them slows down the main thread.
 _HELPED = 1 / 16
-#: With at least this number of places for each pair, a table of records does not pay: filling it and
+#: With this number of places for each pair or more, a table of records does not pay: filling and
 #: reading it would take longer than lowering three columns for the pairs.
 _SPARSE = 8
 #: The least threads for which `unite` is shared: atomic unions take 1.3 to 2 times the work of its
