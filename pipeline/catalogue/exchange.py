@@ -20,10 +20,14 @@ _ASK_ABOVE: tuple[Step, ...] = (
     labels.ask_owners.renamed(touched="above"),
 )
 
-#: Replace the parent of each moving vertex by its root.
-_JUMP: tuple[Step, ...] = (
+#: Replace the pointers of moving vertices by those of their parents, which answer.
+_ANSWER, _JUMP = labels.answer_questions.renamed(parent="pointer"), labels.jump
+
+#: Jump until each pointer leads to a root, and make this root the parent.
+_FOLLOW: tuple[Step, ...] = (
     *_ASK_ABOVE,
-    Loop(labels.answer_questions, labels.jump, *_ASK_ABOVE, until=labels.roots_reached),
+    Loop(_ANSWER, _JUMP, *_ASK_ABOVE, until=labels.roots_reached),
+    labels.take_pointers,
 )
 
 #: Ask the owners for the label of each touched vertex.
@@ -49,15 +53,18 @@ _CONTRACT: tuple[Step, ...] = (
 #: Count the edges that remain in all ranks.
 _COUNT = edges.count_edges.renamed(edges="local_edges")
 
-#: A round: each fragment chooses its lightest edge and hooks onto the other end. An offer also asks
-#: for the label of its fragment.
+#: A round: each fragment chooses its lightest edge and hooks onto the other end. A claim also asks
+#: for the parent of this end, and an offer for the label of its fragment.
 _ROUND: tuple[Step, ...] = (
     rounds.offer_lightest,
     rounds.choose_lightest,
     rounds.send_claims,
     rounds.hook,
     rounds.collect_joined,
-    *_JUMP,
+    labels.start_pointers,
+    _ANSWER.renamed(questions="claims"),
+    _JUMP,
+    *_FOLLOW,
     rounds.count_fragments,
     labels.answer_questions.renamed(questions="offers"),
     labels.take_labels,
@@ -82,7 +89,8 @@ _SOLVE: tuple[Step, ...] = (
 _FILTER: tuple[Step, ...] = (
     rounds.take_roots,
     labels.follow_all,
-    *_JUMP,
+    labels.start_pointers,
+    *_FOLLOW,
     heavy.sample_labels,
     heavy.find_largest,
     heavy.mark_outside,

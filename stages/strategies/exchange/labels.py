@@ -82,30 +82,47 @@ def follow_all(ops: ArrayModule, parent: Index, rank: Count, width: Count) -> In
     return ops.compact(parent != vertex, vertex)[0]
 
 
+@stage(writes="pointer")
+def start_pointers(
+    ops: ArrayModule, parent: Index, moving: Index, rank: Count, width: Count
+) -> Index:
+    """Return the parents of the moving vertices, and for all others -1 - parent: it is a root."""
+    at = places(moving, rank, width)
+    return replaced(ops, -1 - parent, at, ops.gather(parent, at))
+
+
 @stage(writes=("above", "above_place"))
 def list_parents(
-    ops: ArrayModule, moving: Index, parent: Index, rank: Count, width: Count, num_labels: Count
+    ops: ArrayModule, moving: Index, pointer: Index, rank: Count, width: Count, num_labels: Count
 ) -> tuple[Index, Index]:
     """List the distinct parents of the moving vertices, and the place of each vertex's parent."""
-    return ops.unique_inverse(ops.gather(parent, places(moving, rank, width)), num_labels)
+    return ops.unique_inverse(ops.gather(pointer, places(moving, rank, width)), num_labels)
 
 
-@stage(writes=("parent", "moving"))
+@stage(writes=("pointer", "moving"))
 def jump(
     ops: ArrayModule,
-    parent: Index,
+    pointer: Index,
     moving: Index,
     answers: Parcels,
     above_place: Index,
     rank: Count,
     width: Count,
 ) -> tuple[Index, Index]:
-    """Replace parents by grandparents; return the vertices whose parent was not a root."""
-    at = places(moving, rank, width)
-    grandparent = ops.gather(ops.concat([*answers]), above_place)
-    has_moved = grandparent != ops.gather(parent, at)
-    at, grandparent, moving = ops.compact(has_moved, at, grandparent, moving)
-    return replaced(ops, parent, at, grandparent), moving
+    """Replace the pointers of moving vertices by those of their parents; list those without a root.
+
+    A parent that has found its root answers so. A jump later its children would find out by asking
+    the root, so long paths take one jump less.
+    """
+    new = ops.gather(ops.concat([*answers]), above_place)
+    pointer = replaced(ops, pointer, places(moving, rank, width), new)
+    return pointer, ops.compact(new >= 0, moving)[0]
+
+
+@stage(writes="parent")
+def take_pointers(ops: ArrayModule, pointer: Index) -> Index:
+    """Return the roots to which pointers lead."""
+    return ops.maximum(pointer, -1 - pointer)
 
 
 @stage(writes="num_moving", combine="sum")
@@ -139,8 +156,9 @@ def slices(
 
 
 def replaced(ops: ArrayModule, array: Any, place: Any, values: Any) -> Any:
-    """Return an array of numbers of at least 0 with new values at distinct places."""
+    """Return an array of labels or pointers with new values at distinct places."""
     if not len(place):
         return array
-    new = ops.scatter(place, values, len(array), -1, array.dtype)
-    return ops.where(new < 0, array, new)
+    none = ops.largest(array.dtype)
+    new = ops.scatter(place, values, len(array), none, array.dtype)
+    return ops.where(new == none, array, new)

@@ -39,13 +39,14 @@ def offer_lightest(
 def choose_lightest(
     ops: ArrayModule, offers: Parcels, parent: Index, rank: Count, width: Count
 ) -> tuple[Index, Index, Index]:
-    """Choose the lightest offer for each fragment of this rank, and list these fragments.
+    """Choose the lightest offer for each fragment of this rank; list them in the order of ends.
 
     Offers are in the order of ranks, and so in the order of edge ids, which breaks ties.
     """
     labels, key, edge_id, other = (ops.concat([*column]) for column in zip(*offers, strict=True))
     position = ops.scatter_argmin((places(labels, rank, width),), key, len(parent))
     (position,) = ops.compact(position < len(labels), position)
+    position = ops.gather(position, ops.argsort(ops.gather(other, position)))
     return tuple(ops.gather(column, position) for column in (labels, edge_id, other))
 
 
@@ -59,12 +60,10 @@ def send_claims(
     num_partitions: Count,
 ) -> Parcels:
     """Send each choice to the owner of the other end: that end, the edge, and the fragment."""
-    order = ops.argsort(best_end)
-    columns = tuple(ops.gather(column, order) for column in (best_end, best_id, active))
-    return slices(ops, columns, width, num_partitions)
+    return slices(ops, (best_end, best_id, active), width, num_partitions)
 
 
-@stage(writes=("parent", "moving", "joined"))
+@stage(writes=("parent", "moving", "joined", "above_place"))
 def hook(
     ops: ArrayModule,
     parent: Index,
@@ -74,20 +73,22 @@ def hook(
     claims: Parcels,
     rank: Count,
     width: Count,
-) -> tuple[Index, Index, Index]:
+) -> tuple[Index, Index, Index, Index]:
     """Make each fragment a child of the one that its edge leads to; break cycles of two.
 
     If two fragments chose the same edge, the smaller one remains a root, as in
-    `remove_mirrored_edges`. Write the fragments with a new parent, and the ids of their edges.
+    `remove_mirrored_edges`. Write the fragments with a new parent, the ids of their edges, and the
+    places of their claims.
     """
     target, edge_id, sender = (ops.concat([*column]) for column in zip(*claims, strict=True))
     at, own = places(target, rank, width), places(active, rank, width)
     chosen = ops.scatter(own, best_id, len(parent), -1, best_id.dtype)
     is_mutual = (ops.gather(chosen, at) == edge_id) & (target < sender)
     is_root = ops.scatter(ops.compact(is_mutual, at)[0], True, len(parent), False, bool)
-    columns = ops.compact(~ops.gather(is_root, own), own, best_end, active, best_id)
-    own, best_end, moving, joined = columns
-    return replaced(ops, parent, own, best_end), moving, joined
+    claim = ops.arange(len(own), ops.index_dtype(len(own)))
+    columns = ops.compact(~ops.gather(is_root, own), own, best_end, active, best_id, claim)
+    own, best_end, moving, joined, claim = columns
+    return replaced(ops, parent, own, best_end), moving, joined, claim
 
 
 def append_joined(ops: ArrayModule, parts: list[tuple[Any, int]]) -> tuple[Any, int]:
