@@ -31,6 +31,11 @@ class File(Sequential):
         return self.format
 
     @property
+    def file_bytes(self) -> int:
+        """The size of the file, which is read from its beginning."""
+        return self.state.size
+
+    @property
     def origin(self) -> tuple[str, int]:
         """The file, and the row of the first edge."""
         return str(self.path), self.start

@@ -71,8 +71,13 @@ class Segment(ABC):
 
     @property
     def format_name(self) -> str:
-        """The format of a file that is read from its beginning; otherwise empty."""
+        """The format of the file; empty without a file."""
         return ""
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the file that a scan of the edges reads; 0 without a file."""
+        return 0
 
     @property
     def wing(self) -> str:

@@ -124,6 +124,16 @@ class EdgeSource:
         return max((segment.edges_at_once for segment in self.segments), default=0)
 
     @property
+    def format_name(self) -> str:
+        """The format of the first file; empty without files."""
+        return next(filter(None, (segment.format_name for segment in self.segments)), "")
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of files that a scan reads."""
+        return sum(segment.file_bytes for segment in self.segments)
+
+    @property
     def segments_at_once(self) -> int:
         """Largest number of segments that a scan loads at once; 0 if each thread loads its own.
 

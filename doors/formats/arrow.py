@@ -81,12 +81,14 @@ def arrow_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Edg
         opened = _opened(path, partial(choose_columns, weight=weight), keys)
         dtypes = _check_size(path, opened)
     names, batches = opened.names, opened.batches
+    row = sum(dtype.itemsize for dtype in dtypes.values())
     starts = tuple(accumulate((batch.num_rows for batch in batches), initial=0))
     segment = RecordBatches(
         path=path,
         state=opened.state,
         columns=names,
         starts=starts,
+        columns_bytes=row * starts[-1],
         keys=keys,
         stop=starts[-1],
         file=opened.file,
@@ -103,6 +105,11 @@ class RecordBatches(Batches):
 
     file: OpenFile[Any] = field(compare=False, repr=False)
     batches: tuple[_Batch, ...]
+
+    @property
+    def format_name(self) -> str:
+        """The name of the format."""
+        return "arrow"
 
     def table(self, first: int, last: int) -> Any:
         """Read record batches."""

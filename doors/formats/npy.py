@@ -182,6 +182,16 @@ class NpyColumns(Range):
         return len(self.columns) == 3
 
     @property
+    def format_name(self) -> str:
+        """The name of the format."""
+        return "npy"
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the rows of all columns."""
+        return self.num_edges * sum(column.dtype.itemsize for column in self.columns)
+
+    @property
     def origin(self) -> tuple[str, int]:
         """The folder, and the first row of the range."""
         return str(self.columns[0].path.parent), self.start

@@ -80,12 +80,13 @@ def _row_groups(
         names = choose_columns(schema.names, weight)
         dtypes = arrow_dtypes(names, schema)
         num_vertices = stated_num_vertices(file.metadata.metadata)
-        starts = _starts(file.metadata)
+        starts, columns_bytes = _starts(file.metadata), _columns_bytes(file.metadata, names)
     groups = RowGroups(
         path=path,
         state=state,
         columns=names,
         starts=starts,
+        columns_bytes=columns_bytes,
         keys=keys,
         stop=starts[-1],
         file=OpenFile(path, _open),
@@ -103,6 +104,11 @@ class RowGroups(Batches):
     """A range of the rows of a Parquet file."""
 
     file: OpenFile[Any] = field(compare=False, repr=False)
+
+    @property
+    def format_name(self) -> str:
+        """The name of the format."""
+        return "parquet"
 
     def table(self, first: int, last: int) -> Any:
         """Read row groups; the threads of mstflow read several at once."""
@@ -125,6 +131,13 @@ def _open(path: Place) -> Any:
     is_url = isinstance(path, Url)
     handle: Any = path.open(is_sequential=False) if isinstance(path, Url) else path
     return parquet.ParquetFile(handle, pre_buffer=is_url)
+
+
+def _columns_bytes(footer: Any, names: ColumnNames) -> int:
+    """Return the bytes of the chosen columns in a file, compressed."""
+    stored = [place for place, name in enumerate(footer.schema.names) if name in names.present]
+    groups = map(footer.row_group, range(footer.num_row_groups))
+    return sum(group.column(place).total_compressed_size for group in groups for place in stored)
 
 
 @contextlib.contextmanager
@@ -155,8 +168,11 @@ def write_parquet(path: Path, table: EdgeTable) -> None:
     """Write columns, and in the metadata the number of vertices and the identity of a graph."""
     stated = {NUM_VERTICES: table.num_vertices, IDENTITY: table.identity}
     metadata = {name: json.dumps(value) for name, value in stated.items() if value is not None}
+    # Columns in which values may be missing take twice as long to read.
     fields = [
-        (name, pa.from_numpy_dtype(dtype) if isinstance(dtype, np.dtype) else dtype)
+        pa.field(name, pa.from_numpy_dtype(dtype), nullable=False)
+        if isinstance(dtype, np.dtype)
+        else pa.field(name, dtype)
         for name, dtype in table.dtypes.items()
     ]
     schema = pa.schema(fields, metadata)

@@ -38,6 +38,8 @@ class Batches(Range):
     columns: ColumnNames
     #: The first row of each batch, and at the end the number of rows.
     starts: tuple[int, ...]
+    #: Bytes of the columns in the file.
+    columns_bytes: int
     keys: Keys = ()
     detects_changes = True
 
@@ -49,6 +51,11 @@ class Batches(Range):
     def edges_at_once(self) -> int:
         """Number of edges that each read loads at least: those of the largest batch."""
         return max((stop - start for start, stop in pairwise(self.starts)), default=0)
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of these rows in the file."""
+        return self.columns_bytes * self.num_edges // max(1, self.starts[-1])
 
     @property
     def is_weighted(self) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ...runtime.host import processors
+from ..schedulers.scheduler import Workers
 from ..streaming.bounds import FORESTS_OF_LAST_SCAN, FORESTS_PER_FOLD, ScanMemory, SweepMemory
 from ..streaming.buckets import edges_moved
 from ..streaming.facts import GraphFacts
+from ..streaming.threads import readers
 
 #: The first of two scans keeps the lightest edges, this many per vertex: fewer than
 #: `filter-boruvka`, to save memory.
@@ -23,13 +26,20 @@ _SHARE_AFTER_DROP = 0.75
 #: The share of all edges that the last scan keeps.
 _SHARE_OF_LAST_SCAN = 0.03
 
-#: Seconds to load kernels.
-_LOADING = 0.1
+#: Seconds to load stored kernels, in a new process.
+_LOADING = 0.7
 #: The time of a thread per edge, in nanoseconds: in a first scan, and in a later one, which also
-#: looks up the fragments of the ends.
-_FIRST_READ, _LATER_READ = 5.0, 17.0
-#: The time of a thread to compute a forest, in nanoseconds: per edge and per vertex.
-_FOREST_EDGE, _FOREST_VERTEX = 60.0, 30.0
+#: looks up the fragments of the ends. Measured on two cores with T = 1 and 2, `.npy` files, R-MAT
+#: graphs of 2^21 to 2^23 vertices, a random one of 2^22, and a grid of 2000 x 2000 vertices.
+#: `docs/scale.md` compares the estimates with these runs.
+_FIRST_READ, _LATER_READ = 9.0, 16.0
+#: The further time of a thread to decode an edge of a file, by format, and of other formats, which
+#: are text. One thread parses text.
+_DECODED = {"": 0.0, "npy": 0.0, "npz": 0.0, "bin": 0.0, "parquet": 3.0, "arrow": 3.0}
+_PARSED = 120.0
+#: The time of a thread to compute a forest, in nanoseconds: per edge and per vertex. Two threads
+#: take half of it; more were not measured.
+_FOREST_EDGE, _FOREST_VERTEX, _FOREST_THREADS = 50.0, 15.0, 2
 #: The time of a thread in a sweep, in nanoseconds: per edge, to choose its bucket; and for each
 #: time that an edge is written to a bucket and read again.
 _DEALT, _MOVED = 50.0, 70.0
@@ -65,20 +75,32 @@ def cost_of_scans(scans: ScanMemory, capacity: int, num_light: int, rates: Rates
     vertices, edges, workers = graph.num_vertices, graph.num_edges, min(scheduler.workers, parts)
     kept = edges_kept(graph, capacity, parts, num_light) if scans.can_rescan else [edges]
     num_scans, kept_by_task = len(kept), min(capacity, math.ceil(max(kept) / parts))
-    read = edges * graph.columns_bytes
-    edges_of_thread = edges / (workers * scheduler.task_threads)
+    read, threads = graph.scanned_bytes, _threads(scheduler, workers)
+    decoded = _DECODED.get(graph.format_name, 0.0)
+    parsed = 0.0 if graph.format_name in _DECODED else _PARSED
     scanning = sum(
-        max(nanoseconds * 1e-9 * edges_of_thread, read / rates.disk / workers)
-        for nanoseconds in [_FIRST_READ] + [_LATER_READ] * (num_scans - 1)
+        max(max((each + decoded) / threads, parsed) * 1e-9 * edges, read / rates.disk) / workers
+        for each in [_FIRST_READ] + [_LATER_READ] * (num_scans - 1)
     )
     solving = _FOREST_EDGE * 1e-9 * sum(kept) / workers
     solving += num_scans * (1 + scans.levels) * _FOREST_VERTEX * 1e-9 * vertices
+    solving /= min(_FOREST_THREADS, scheduler.task_threads)
     # Each partition sends its forest up the tree and receives the labels.
     forests = sum(min(vertices, kept_by_task, count / parts) * graph.edge_bytes for count in kept)
     labels = (num_scans - 1) * vertices * graph.index_bytes
     sent = parts * (forests + labels) if parts > 1 else 0
     seconds = _LOADING + scanning + solving + sent / rates.network / workers
     return Estimate(num_scans, num_scans * read, int(sent), seconds)
+
+
+def _threads(scheduler: Workers, workers: int) -> float:
+    """Return the number of threads that read blocks and select edges in a task at the same time.
+
+    A thread more than those of the task reads ahead, if there is a processor for it.
+    """
+    if scheduler.is_cluster:
+        return scheduler.task_threads
+    return max(1.0, min(readers(scheduler.task_threads), processors() / workers))
 
 
 def choose_num_light(graph: GraphFacts, capacity: int, partitions: int) -> int:
@@ -116,7 +138,7 @@ def cost_of_sweep(memory: SweepMemory, capacity: int, rates: Rates) -> Estimate:
     # Buckets and files of forest ids are written and read; a large result is a further file.
     stored = int(moved * graph.keyed_edge_bytes) + vertices * graph.edge_id_bytes
     written = stored + (8 * vertices if vertices > capacity else 0)
-    read = edges * graph.columns_bytes + stored
+    read = graph.scanned_bytes + stored
     computing = (edges * _DEALT + moved * _MOVED) * 1e-9 / memory.scheduler.task_threads
     seconds = _LOADING + max(computing, (read + written) / rates.disk)
     disk = (edges + min(edges, capacity)) * graph.keyed_edge_bytes

@@ -44,6 +44,9 @@ class GraphFacts:
     can_sample: bool = True
     #: The number of edges of the largest segment, which no block exceeds; None if unknown.
     largest_segment: int | None = None
+    #: The format of the files, and the bytes of them that a scan reads; empty and 0 without files.
+    format_name: str = ""
+    file_bytes: int = 0
 
     @classmethod
     def of(
@@ -64,6 +67,8 @@ class GraphFacts:
             is_computed_again,
             source.can_sample,
             source.largest_segment,
+            source.format_name,
+            source.file_bytes,
         )
 
     @property
@@ -87,6 +92,11 @@ class GraphFacts:
     def columns_bytes(self) -> int:
         """Bytes of the two ends and the weight of an edge."""
         return 2 * self.index_bytes + self.weight_bytes
+
+    @property
+    def scanned_bytes(self) -> int:
+        """Bytes that a scan reads; without files, the bytes of the columns."""
+        return self.file_bytes or self.num_edges * self.columns_bytes
 
     @property
     def edge_bytes(self) -> int:

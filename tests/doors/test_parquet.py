@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import mstflow
 from graph_strategies import WEIGHT_DTYPES, edge_lists
 from mstflow.doors.formats.parquet import RowGroups, parquet_source, read_parquet
+from mstflow.doors.write import write_graph
 from mstflow.errors import FileFormatError, OptionError
+from mstflow.graphs.source import EdgeSource
 
 NAMED = {"u": [0, 1, 2], "v": [1, 2, 0], "weight": [0.5, -1.0, 2.0]}
 
@@ -52,6 +55,17 @@ def test_a_sample_of_weights_reads_each_row_group_once(tmp_path, monkeypatch):
     assert {0, 8999} < set(sample) < set(weight)
     assert source.slice(2000, 5000).sample_weights(shares=64).tolist() == [*range(2000, 2512)]
     assert groups == [0, 1, 2, 0]
+
+
+def test_written_columns_lack_no_values(tmp_path):
+    """They take half of the time to read."""
+    write_graph(tmp_path / "g.parquet", EdgeSource.of(mstflow.EdgeList([0], [1], [2.0])))
+    schema = parquet.read_schema(tmp_path / "g.parquet")
+    assert [(each.name, each.nullable) for each in schema] == [
+        ("u", False),
+        ("v", False),
+        ("weight", False),
+    ]
 
 
 @pytest.mark.parametrize("ends", [("u", "v"), ("source", "target"), ("src", "dst")])

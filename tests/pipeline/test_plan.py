@@ -241,6 +241,30 @@ def test_sizes_of_files_are_enough_for_a_plan(folder):
     assert "scan: the graph is streamed" in str(found)
 
 
+@pytest.mark.parametrize("end", ["csv", "parquet", "arrow", "folder"])
+def test_an_estimate_states_the_bytes_of_the_files(end, tmp_path):
+    u, v = np.random.default_rng(5).integers(0, 2**62, (2, 20_000)) % 900
+    path = tmp_path / "graph" if end == "folder" else tmp_path / f"graph.{end}"
+    if end == "arrow":
+        columns = [u, v, np.sqrt(u), np.ones(len(u))]
+        feather.write_feather(pa.table(columns, ["u", "v", "weight", "x"]), path, "uncompressed")
+    else:
+        write_graph(path, EdgeSource.of(mstflow.EdgeList(u, v, np.sqrt(u))))
+    files = path.glob("*.npy") if end == "folder" else [path]
+    size = sum(file.stat().st_size for file in files) * (3 / 4 if end == "arrow" else 1)
+    graph = GraphFacts.of(open_files([path], is_bounded=True).with_sizes())
+    estimate = plan(Situation(request_for(), graph, Workers(), "numpy")).estimate
+    assert estimate.read == pytest.approx(estimate.scans * size, rel=0.05)
+
+
+def test_formats_that_take_longer_to_read():
+    def seconds(name):
+        graph = GraphFacts(10**6, 10**8, format_name=name)
+        return plan(Situation(request_for(), graph, Workers(), "numba")).estimate.seconds
+
+    assert seconds("npy") < seconds("parquet") < seconds("csv") / 2
+
+
 @pytest.mark.parametrize("num_vertices", [10, 2**33])
 @pytest.mark.parametrize("weight", ["u1", "f4", "f8"])
 def test_bytes_of_a_held_edge(num_vertices, weight):
