@@ -85,7 +85,7 @@ class NumbaArrays(BaseArrays):
         (ids,) = columns
         arguments = [*map(raw, (u, v, key)), *ids_of(ids), raw(key).dtype.type(limit)]
         dtypes = dtype, dtype, key.dtype, ids.dtype
-        return self._select(pairs.compact_pairs, len(u), arguments, dtypes, 2 * STREAMED)
+        return self._select(pairs.compact_pairs, len(u), arguments, dtypes, STREAMED)
 
     def relabel_pairs(
         self, label: Array, u: Array, v: Array, /, *columns: Array

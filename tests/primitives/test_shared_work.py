@@ -78,3 +78,19 @@ def test_few_places_are_lowered_without_atomic_operations(ranges):
     with tuned(smallest_share=3, lowered_together=61):
         array_module(Backend("numba", 16)).scatter_argmin((u, v), u, 60)
     assert [len(shares) for shares in ranges if shares[-1][1] == 90] == [2]
+
+
+@pytest.mark.parametrize(("lowered_together", "shares"), [(61, 1), (60, 3)])
+def test_few_values_for_each_place_are_reduced_by_few_threads(ranges, lowered_together, shares):
+    """Each thread has a row of places, and combining rows that fit in a cache takes long."""
+    index = np.random.default_rng(0).integers(0, 60, 180, np.int32)
+    with tuned(smallest_share=3, lowered_together=lowered_together):
+        array_module(Backend("numba", 16)).scatter_reduce(index, index, 60, "sum", 0)
+    assert [len(each) for each in ranges if each[-1][1] == 180] == [shares]
+
+
+def test_four_columns_are_dealt_by_all_threads(ranges):
+    index = np.random.default_rng(0).integers(0, 3, 180, np.int32)
+    with tuned(smallest_share=3):
+        array_module(Backend("numba", 4)).deal(index, 3, *[index] * 4)
+    assert [len(each) for each in ranges if each[-1][1] == 180] == [4, 4]
