@@ -8,7 +8,7 @@ import pytest
 
 import interpreted_gpu
 import mstflow
-from mstflow.doors.generated.families import rmat
+from mstflow.doors.generated.families import grid, rmat
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.streaming.solver import Solver
 from mstflow.primitives import array_module
@@ -23,7 +23,10 @@ BLOCK = 256
 
 
 def rmat_graph(scale, **options):
-    generated = rmat(scale, 16, **options)
+    return edges_of(rmat(scale, 16, **options))
+
+
+def edges_of(generated):
     columns = generated.edges(0, generated.num_edges)
     return mstflow.EdgeList(*columns, num_vertices=generated.num_vertices)
 
@@ -35,10 +38,10 @@ def solver(graph):
     return lambda: solve().edge_ids
 
 
-@pytest.fixture(params=["R-MAT", "R-MAT, shuffled", "New York"])
-def graph(request, interpreter):
-    if request.param == "New York":
-        return request.getfixturevalue("new_york")
+@pytest.fixture(params=["R-MAT", "R-MAT, shuffled", "grid"])
+def graph(request):
+    if request.param == "grid":
+        return edges_of(grid(300, 300, keep=0.65))
     return rmat_graph(14, shuffle_vertices=request.param != "R-MAT")
 
 
