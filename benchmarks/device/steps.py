@@ -77,7 +77,7 @@ STEPS = (
         "edge ids, compared with NumPy: families, dtypes of weights and ids, algorithms",
         checks.forests,
         0.25,
-        tiny={"graphs": ["tiny"], "weights": ["i4"], "streamed": ["tiny"]},
+        tiny={"graphs": ["tiny"], "weights": ["i4"], "streamed": ["tiny"], "real": ["tiny"]},
         is_concurrent=True,
     ),
     Step(
