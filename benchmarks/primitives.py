@@ -58,7 +58,6 @@ def arguments(size: int, bits: int = 32) -> dict[str, Call]:
     starts = ops.offsets(kept, dtype="int32")[:-1]
     calls: dict[str, tuple[Any, ...]] = {
         "gather": (label, u),
-        "count": (mask,),
         "compact": (mask, u, key),
         "segmented_reduce": (key, offsets, "min", 0),
         "segmented_argmin": (key, offsets),
@@ -88,7 +87,6 @@ def arguments(size: int, bits: int = 32) -> dict[str, Call]:
         "unique_inverse": (u, size),
         "scatter_min_pairs": (u, v, key, ids, size),
         "cut_mirrors": (target, best),
-        "number_roots": (ops.pointer_jump(parent),),
         "sorted_union": ((place[: size // 2], place[size // 2 :]),),
         "join_in_order": (u[order], v[order], size),
         "join_by_key": (u[:size], v[:size], key[:size], size),

@@ -184,18 +184,6 @@ class NumbaArrays(BaseArrays):
         (kept,) = self._select(trees.cut_mirrors, len(target), arguments, [ids.dtype])
         return parent, kept
 
-    def number_roots(self, root: Array, /) -> tuple[Array, int]:
-        size, number, share = len(root), empty(len(root), root.dtype), self._team.share
-        share_number, counts = self._counts(size, STREAMED)
-        if len(counts) == 1:
-            total = trees.number_in_order(raw(root), raw(number))
-            if total >= 0:
-                return number, total
-        columns = share_number, counts, raw(root)
-        share(trees.count_roots, size, *columns, per_place=STREAMED)
-        share(trees.number_roots, size, *columns, raw(number), per_place=STREAMED)
-        return self.gather(number, root), int(counts.sum())
-
     def _counts(self, length: int, per_place: float = 1) -> tuple[Each, Array]:
         """Return two arguments of kernels that count elements, and of those that list them.
 

@@ -105,10 +105,6 @@ class BaseArrays(NumpyArrays):
     def not_equal(self, left: Array, right: Array, /) -> Array:
         return self._elementwise(np.not_equal, left, right)
 
-    def count(self, mask: Array, /) -> int:
-        counts = self._team.share(elements.count_flags, len(mask), raw(mask), per_place=STREAMED)
-        return sum(counts)
-
     def compact(self, mask: Array, /, *arrays: Array) -> tuple[Array, ...]:
         flags = raw(mask)
         counts = self._team.share(elements.count_flags, len(flags), flags)

@@ -5,7 +5,6 @@ import numpy as np
 from ...runtime.intrinsics import fetch, highest_bit
 from ...runtime.kernels import AHEAD, NONE, ONE, helper, kernel
 from ..paths import BLOCK
-from .elements import sum_before
 
 _BLOCK = np.uint64(BLOCK)
 
@@ -52,38 +51,6 @@ def find_roots(start, stop, parent, root):
         fetch(parent, parent[min(i + 2 * AHEAD, stop - 1)])
         fetch(parent, parent[parent[min(i + AHEAD, stop - 1)]])
         root[i] = find_root(np.uint64(i), parent)
-
-
-@kernel
-def count_roots(start, stop, share, counts, root):
-    """Count the roots in the range."""
-    count = np.uint64(0)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        count += np.uint64(root[i] == i)
-    counts[share] = count
-
-
-@kernel
-def number_in_order(root, out):
-    """Write numbers of trees in one pass; return the count, or -1 if a node precedes its root."""
-    number, last = np.uint64(0), len(root) - 1
-    for i in range(len(root)):
-        fetch(out, root[min(i + AHEAD, last)])
-        if root[i] > np.uint64(i):
-            return -1
-        is_root, before = np.uint64(root[i] == np.uint64(i)), np.uint64(out[root[i]])
-        out[i] = before ^ ((before ^ number) * is_root)
-        number += is_root
-    return np.int64(number)
-
-
-@kernel
-def number_roots(start, stop, share, counts, root, out):
-    """Assign consecutive numbers to the roots in the range, after those of earlier shares."""
-    number = sum_before(share, counts)
-    for i in range(start, stop):
-        out[i] = number
-        number += root[i] == i
 
 
 @helper
