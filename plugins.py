@@ -26,6 +26,7 @@ WINGS = {
     "doors": ".doors.hooks",
     "pointsets": ".pointsets.hooks",
     "interop": ".interop.hooks",
+    "testing": ".testing.hooks",
 }
 
 

@@ -15,7 +15,6 @@ from ..errors import OptionError
 from ..plugins import Plugin, registered, wing
 from ..runtime.kernel_cache import is_cached
 from ..runtime.sizes import sizes
-from .checked import CheckedModule
 from .loading import Losses, loading_pays
 from .vocabulary import ArrayModule
 
@@ -196,7 +195,7 @@ def loaded_module(backend: Backend | str) -> ArrayModule:
     if backend.wing:
         factory = wing(backend.wing).with_primitives(backend.name, factory)
     module = factory(backend.threads)
-    return cast("ArrayModule", CheckedModule(module)) if DEBUG else module
+    return cast("ArrayModule", wing("testing").CheckedModule(module)) if DEBUG else module
 
 
 def reading_backend(backend: Backend) -> Backend:

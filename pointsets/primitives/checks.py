@@ -1,10 +1,10 @@
-"""The checks of the arguments of the primitives for points; see `primitives.checked`."""
+"""The checks of the arguments of the primitives for points; see `testing.checked`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...primitives.checked import check, of_kinds, same_length, unless, valid_pairs, valid_places
+from ...testing.checked import check, of_kinds, same_length, unless, valid_pairs, valid_places
 from .searches import PADDING, Tree
 
 

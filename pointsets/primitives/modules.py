@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, Protocol
 
+from ...primitives import DEBUG
 from ...primitives.vocabulary import ArrayModule
-from . import checks  # noqa: F401  # registers the checks of arguments
 from .blocks import Blocks
 from .searches import Proximity
 
@@ -27,6 +27,8 @@ def with_primitives(backend: str, factory: Any) -> Any:
     `factory` creates the array module called `backend`. Without kernels for points, the definitions
     are added, except for those that the module has itself.
     """
+    if DEBUG:
+        importlib.import_module(".checks", __package__)  # registers the checks of arguments
     if backend in WITH_KERNELS:
         module, name = WITH_KERNELS[backend]
         return getattr(importlib.import_module(module, __package__), name)

@@ -3,10 +3,11 @@
 import pytest
 
 import mstflow
+import mstflow.pointsets.primitives.checks  # registers checks
 from lender import Lender
 from mstflow.primitives import Backend, array_module
-from mstflow.primitives.checked import CheckedModule
 from mstflow.runtime.sizes import tuned
+from mstflow.testing.checked import CheckedModule
 
 
 def modules():

@@ -5,7 +5,8 @@ import pytest
 
 from mstflow.errors import PrimitiveError
 from mstflow.pointsets.primitives.searches import PADDING, Points, Tree
-from mstflow.primitives.checked import CHECKS
+from mstflow.testing.checked import CHECKS
+from processes import run_python
 
 
 def ints(*values):
@@ -143,3 +144,30 @@ def test_every_check_has_a_violation():
 def test_a_violation_names_primitive_and_argument(checked, primitive, argument, args):
     with pytest.raises(PrimitiveError, match=rf"^{primitive}: .*\b{argument}\b"):
         getattr(checked, primitive)(*args, **OPTIONS.get(primitive, {}))
+
+
+#: Solve a graph and points, and call two primitives with wrong arguments.
+DEBUGGED = """
+import mstflow
+from mstflow.errors import PrimitiveError
+from mstflow.primitives import Backend, array_module
+mstflow.minimum_spanning_forest(([0], [1]))
+mstflow.minimum_spanning_forest(mstflow.points([[0.0], [1.0], [3.0]]), backend="numpy")
+ops = array_module(Backend("numpy", wing="pointsets"))
+wrong = [lambda: ops.gather(ops.full(2, 0, "int64"), ops.full(1, 2, "int64"))]
+wrong.append(lambda: ops.point_distances(points, points.ids, points.ids + 1))
+points = mstflow.pointsets.primitives.searches.Points(ops.full(2, 0.5, "float64"),
+    ops.arange(2, "int64"), 2, 1, "euclidean", "float64")
+for call in wrong:
+    try:
+        call()
+    except PrimitiveError as error:
+        print(error)
+"""
+
+
+def test_the_environment_asks_for_checks():
+    found = run_python("-c", DEBUGGED, variables={"MSTFLOW_DEBUG": "1"})
+    gather, distances = found.stdout.splitlines()
+    assert gather.startswith("gather: index contains 2")
+    assert distances.startswith("point_distances: ")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import PrimitiveError
-from .paths import BLOCK
-from .vocabulary import ArrayModule
+from ..primitives.paths import BLOCK
+from ..primitives.vocabulary import ArrayModule
 
 #: The check of the arguments of each primitive.
 CHECKS: dict[str, Callable[..., str]] = {}
