@@ -105,7 +105,6 @@ _FILTER: tuple[Step, ...] = (
 EXCHANGE_STEPS: tuple[Step, ...] = (
     labels.divide_vertices,
     labels.start_parents,
-    edges.count_edges,
     Loop(
         sample_keys,
         heavy.choose_light,

@@ -52,8 +52,8 @@ def contract_private(
     Write the new label of each touched label, the smallest of its set; the edges that are not
     decided; and the ids of the certain ones.
 
-    Source: Sanders and Schimek (2023), local preprocessing. They have all edges of each vertex at
-    one rank, and stop at edges to other ranks; `contract_tile` also decides about some of these.
+    Source: Sanders and Schimek (2023), local preprocessing. They sort the edges by vertex, exclude
+    vertices that two ranks share, and keep a vertex whose lightest edge leads to another rank.
     """
     none = ops.count(is_private)
     number = ops.scan(is_private, ops.index_dtype(len(touched)), exclusive=True)
