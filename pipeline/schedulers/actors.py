@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import contextvars
 import itertools
+import pickle
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +90,7 @@ class Actor:
             # The interpreter does not wait for a daemonic thread when the worker ends.
             threading.Thread(target=call, name="mstflow rank", daemon=True).start()
             futures.append(asyncio.wrap_future(result))
-        results = await asyncio.gather(*futures, return_exceptions=True)
+        results = await asyncio.gather(*futures)
         self._leave()
         return _without_failures(results)
 
@@ -99,15 +100,14 @@ class Actor:
         try:
             outcome = function(partial(self._exchange, rank, itertools.count()), *inputs)
         except BaseException as error:
+            outcome = _sendable(error)
             reason = f"rank {rank} failed: {error}"
             self._stop(reason)
             for place, actor in enumerate(self._actors):
                 if place != self._number:
                     with contextlib.suppress(Exception):  # its worker may have died
                         actor.stop(reason)
-            result.set_exception(error)
-        else:
-            result.set_result(outcome)
+        result.set_result(outcome)
 
     def _leave(self) -> None:
         """Forget the other actors, which could not be released, and all values."""
@@ -251,6 +251,15 @@ def _results(
         except Exception as error:
             results.append(error)
     return _without_failures(results)
+
+
+def _sendable(error: BaseException) -> Exception:
+    """Return an error that another process can load; otherwise the caller would wait forever."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        with contextlib.suppress(Exception):  # raised by the methods of any class
+            pickle.loads(pickle.dumps(error))
+            return error
+    return WorkerError(f"{type(error).__name__}: {error}")
 
 
 def _without_failures(results: list[Any]) -> list[Any]:

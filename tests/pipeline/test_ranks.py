@@ -183,6 +183,30 @@ def test_the_error_of_a_rank_stops_all(cluster):
         check_clean(cluster)
 
 
+class UnloadableError(Exception):
+    def __init__(self, number, text):
+        super().__init__(f"{text} {number}")
+
+
+def fail_by(error, exchange):
+    exchange([0, 0])
+    raise error()
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (partial(UnloadableError, 7, "edge"), "UnloadableError: edge 7"),
+        (partial(StopIteration, 7), "StopIteration: 7"),
+        (partial(SystemExit, 7), "SystemExit: 7"),
+    ],
+)
+def test_an_error_that_cannot_be_sent_ends_the_call(cluster, error, message):
+    with pytest.raises(WorkerError, match=message):
+        together(cluster, forever, partial(fail_by, error))
+    check_clean(cluster)
+
+
 def interrupt(step, _done, _total):
     if step == "a step of a rank":
         raise InterruptedOnPurposeError
