@@ -352,7 +352,7 @@ class EdgeSource:
         for segment in self.segments:
             counts = [segment.num_edges or 0]
             if segment.edges_at_once:
-                counts = [count for count, _ in segment.reads(1)]
+                counts = [count for count, _ in segment.reads(segment.edges_at_once)]
             for count in counts:
                 end = first + count
                 if starts := [offset - first for offset in offsets if first <= offset < end]:

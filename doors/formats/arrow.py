@@ -116,11 +116,24 @@ class RecordBatches(Batches):
         return _read_batches(self.file, self.columns, self.batches[first:last])
 
     @property
+    def sizes(self) -> Sequence[int]:
+        """The number of edges for which the memory of each batch, or of its message, is enough."""
+        messages = (_length(batch.messages[-1:]) for batch in self.batches)
+        return [
+            max(rows, num_bytes // _EDGE_BYTES)
+            for rows, num_bytes in zip(super().sizes, messages, strict=True)
+        ]
+
+    @property
     def edges_at_once(self) -> int:
         """Number of edges of the largest batch, or that need the memory of its messages."""
-        messages = (batch.messages for batch in self.batches)
-        sizes = (sum(stop - start for start, stop in each) for each in messages)
-        return max(super().edges_at_once, max(sizes, default=0) // _EDGE_BYTES)
+        lengths = (_length(batch.messages) for batch in self.batches)
+        return max(super().edges_at_once, max(lengths, default=0) // _EDGE_BYTES)
+
+
+def _length(messages: Sequence[_Bytes]) -> int:
+    """Return the number of bytes of messages."""
+    return sum(stop - start for start, stop in messages)
 
 
 class _Opened(NamedTuple):
@@ -241,7 +254,7 @@ def _open(open_: Callable[..., Any], source: Any, names: ColumnNames) -> Any:
 
 def _read_messages(path: Place, messages: Sequence[_Bytes]) -> NDArray[np.uint8]:
     """Read messages into memory of the pool, one after the other."""
-    data, end = empty(sum(stop - start for start, stop in messages), np.uint8), 0
+    data, end = empty(_length(messages), np.uint8), 0
     with path.open("rb", buffering=0) as file:
         for start, stop in messages:
             file.seek(start)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -48,9 +48,14 @@ class Batches(Range):
         """Read the batches `first` to `last` - 1 as one `pyarrow.Table`."""
 
     @property
+    def sizes(self) -> Sequence[int]:
+        """The number of edges for which the memory of each batch is enough."""
+        return [stop - start for start, stop in pairwise(self.starts)]
+
+    @property
     def edges_at_once(self) -> int:
-        """Number of edges that each read loads at least: those of the largest batch."""
-        return max((stop - start for start, stop in pairwise(self.starts)), default=0)
+        """Number of edges for which each read needs the memory at least: the largest batch."""
+        return max(self.sizes, default=0)
 
     @property
     def file_bytes(self) -> int:
@@ -68,11 +73,11 @@ class Batches(Range):
         return str(self.path), self.start
 
     def reads(self, size: int) -> Iterator[Read]:
-        """Yield functions that read consecutive batches: one, or several of at most `size` rows."""
-        start = self.start
+        """Yield functions that read consecutive batches: one, or several of at most this size."""
+        start, ends = self.start, [*accumulate(self.sizes, initial=0)]
         while start < self.stop:
             first = bisect_right(self.starts, start) - 1
-            last = max(first + 1, bisect_right(self.starts, self.starts[first] + size) - 1)
+            last = max(first + 1, bisect_right(ends, ends[first] + size) - 1)
             stop, row = min(self.starts[last], self.stop), self.starts[first]
             read = partial(self.read_batches, first, last)
             yield stop - start, partial(rows_of, read, start - row, stop - row)

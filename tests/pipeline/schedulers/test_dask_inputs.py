@@ -14,6 +14,8 @@ import mstflow
 from graph_files import save_columns
 from mstflow.doors.files import open_files
 from mstflow.errors import FileFormatError, GraphError
+from mstflow.graphs.segments import ArraySegment, Delayed
+from mstflow.graphs.source import EdgeSource
 from strategy_names import ANY_ALGORITHM
 
 RANDOM = np.random.default_rng(12)
@@ -176,3 +178,12 @@ def test_chunks_of_any_size(strategy):
             chunks = tuple(dask_array.from_array(column, chunks=size) for column in columns)
             found = mstflow.minimum_spanning_forest(chunks, num_vertices=18, strategy=strategy)
             assert found.edge_ids.tolist() == expected.tolist()
+
+
+def test_weights_of_a_computed_chunk_are_sampled_like_those_of_its_columns():
+    ids = np.arange(40_000)
+    columns = ids, ids, ids / 2
+    chunk = EdgeSource((Delayed(columns, stop=len(ids)),), weight_dtype=columns[2].dtype)
+    expected = EdgeSource((ArraySegment(*columns),)).sample_weights(4)
+    assert len(expected) == 16 * 512
+    assert np.array_equal(chunk.sample_weights(4), expected)
