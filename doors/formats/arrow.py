@@ -22,7 +22,7 @@ from ...graphs.source import EdgeSource
 from ...runtime.memory import empty
 from ..column_names import Choose, ColumnNames, Weight, choose_columns
 from ..file_checks import FileState, check_decompressed, unchanged
-from ..libraries.arrow_batches import Batches, OpenFile
+from ..libraries.arrow_batches import EDGE_BYTES, Batches, OpenFile
 from ..libraries.arrow_tables import (
     arrow_columns,
     arrow_dtypes,
@@ -38,8 +38,6 @@ from .file_format import Format
 _MAGIC = b"ARROW1"  # the first bytes of a file, but not of a stream
 #: Rows of a table with names that is read.
 _TABLE_ROWS = 2**17
-#: Bytes of an edge in columns of 64 bits.
-_EDGE_BYTES = 24
 
 #: The bounds of consecutive messages, in bytes.
 _Bytes = tuple[int, int]
@@ -89,6 +87,7 @@ def arrow_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> Edg
         columns=names,
         starts=starts,
         columns_bytes=row * starts[-1],
+        row_bytes=row,
         keys=keys,
         stop=starts[-1],
         file=opened.file,
@@ -120,15 +119,15 @@ class RecordBatches(Batches):
         """The number of edges for which the memory of each batch, or of its message, is enough."""
         messages = (_length(batch.messages[-1:]) for batch in self.batches)
         return [
-            max(rows, num_bytes // _EDGE_BYTES)
+            max(rows, num_bytes // EDGE_BYTES)
             for rows, num_bytes in zip(super().sizes, messages, strict=True)
         ]
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges of the largest batch, or that need the memory of its messages."""
+        """Number of edges that take the memory of the largest batch, or of its messages."""
         lengths = (_length(batch.messages) for batch in self.batches)
-        return max(super().edges_at_once, max(lengths, default=0) // _EDGE_BYTES)
+        return max(super().edges_at_once, max(lengths, default=0) // EDGE_BYTES)
 
 
 def _length(messages: Sequence[_Bytes]) -> int:

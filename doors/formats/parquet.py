@@ -87,6 +87,7 @@ def _row_groups(
         columns=names,
         starts=starts,
         columns_bytes=columns_bytes,
+        row_bytes=sum(dtype.itemsize for dtype in dtypes.values()),
         keys=keys,
         stop=starts[-1],
         file=OpenFile(path, _open),

@@ -24,6 +24,8 @@ from ..places.url import Place
 from .arrow_tables import arrow_columns, arrow_errors, with_keys
 
 T = TypeVar("T")
+#: Bytes of an edge in columns of 64 bits.
+EDGE_BYTES = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +40,9 @@ class Batches(Range):
     columns: ColumnNames
     #: The first row of each batch, and at the end the number of rows.
     starts: tuple[int, ...]
-    #: Bytes of the columns in the file.
+    #: Bytes of the columns in the file, and of a row in memory.
     columns_bytes: int
+    row_bytes: int
     keys: Keys = ()
     detects_changes = True
 
@@ -54,8 +57,9 @@ class Batches(Range):
 
     @property
     def edges_at_once(self) -> int:
-        """Number of edges for which each read needs the memory at least: the largest batch."""
-        return max(self.sizes, default=0)
+        """Number of edges whose columns of 64 bits take the memory of the largest batch."""
+        largest = max((stop - start for start, stop in pairwise(self.starts)), default=0)
+        return -(-largest * self.row_bytes // EDGE_BYTES)
 
     @property
     def file_bytes(self) -> int:
