@@ -92,9 +92,12 @@ def test_small_arrays(layouts, name, examples):
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_dtype(layouts, name):
-    for dtype in CASES[name][0]:
-        for n in (0, 1, 500):
-            check(layouts, name, dtype, n, built(name, dtype, n))
+    """Layouts take turns, so any two of a dtype, a length and a layout meet."""
+    turns = [*layouts.items()]
+    for place, dtype in enumerate(CASES[name][0]):
+        for turn, n in enumerate((0, 1, 500), start=place):
+            layout, ops = turns[turn % len(turns)]
+            check({layout: ops}, name, dtype, n, built(name, dtype, n))
 
 
 @pytest.mark.parametrize("name", CASES)
