@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from .host import private_cache_folder
-from .scratch import LOCK, try_lock
+from .scratch import LOCK, try_lock, unlock
 
 #: The folders of the package whose functions and constants kernels use.
 _SOURCES = "pointsets", "primitives", "runtime"
@@ -91,6 +91,7 @@ def storing(patience: float = 10.0) -> Iterator[None]:
                 latest = time.monotonic() + patience
                 while not try_lock(file) and time.monotonic() < latest:
                     time.sleep(0.002)
+                stack.callback(unlock, file)
         yield
 
 

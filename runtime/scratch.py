@@ -66,6 +66,12 @@ def try_lock(file: int) -> bool:
     return True
 
 
+def unlock(file: int) -> None:
+    """Release the lock of an open file, which a forked process would otherwise keep."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
 @contextlib.contextmanager
 def locked_folder(folder: Path, lock: Callable[[int], bool] = try_lock) -> Iterator[bool]:
     """Lock a folder, which may not exist yet; yield whether its file system has locks.

@@ -15,6 +15,8 @@ from functools import cached_property
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args
 
+from ..errors import PipelineError
+
 
 class Edges(NamedTuple):
     """The edges of a graph or of a partition, ordered by edge id.
@@ -171,6 +173,10 @@ class Field:
     kind: Kind
     axis: str = ""
     optional: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kind, Kind):
+            raise PipelineError(f"the kind of a field must be a Kind, such as INDEX: {self.kind!r}")
 
     def __str__(self) -> str:
         kind = f"optional {self.kind.name}" if self.optional else self.kind.name

@@ -451,6 +451,11 @@ def test_classes_are_kinds(pipeline, message):
     assert mstflow.minimum_spanning_forest(GRAPH, algorithm=valid).edge_ids.tolist() == []
 
 
+def test_the_name_of_a_kind_is_refused():
+    with pytest.raises(PipelineError, match="must be a Kind, such as INDEX: 'index'"):
+        Field("index", "pairs")
+
+
 @stage(writes="left")
 def write_left(edges: Edges) -> PairIndex:
     return edges.u

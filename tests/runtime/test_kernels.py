@@ -194,6 +194,29 @@ def test_processes_that_compile_at_once_store_all_versions(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+#: Forks while it stores a kernel; then another process stores one.
+FORK_WHILE_STORING = """
+import os, sys, time
+from mstflow.runtime.kernel_cache import cache_folder, storing
+from mstflow.runtime.scratch import LOCK, try_lock
+end, write = os.pipe()
+with storing():
+    if not os.fork():
+        os.close(write)
+        os.read(end, 1)  # until the parent ends
+        os._exit(0)
+file = os.open(cache_folder() / LOCK, os.O_RDWR)
+print(try_lock(file))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_does_not_keep_the_lock_of_the_cache(tmp_path):
+    """Each kernel would be stored after ten seconds only, as long as the process runs."""
+    done = run_python("-c", FORK_WHILE_STORING, variables={"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
 REPORT_STEPS = """
 import numpy as np
 import mstflow
