@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import reprlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -48,7 +48,8 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
         A pipeline that contains the stage. By default, a pipeline of the catalogue. If no pipeline
         contains the stage, it is inserted at the first suitable place.
     **values
-        Values for the pipeline, as for `Pipeline.given`.
+        Values for the pipeline, as for `Pipeline.given`. By default, `EVERY_STAGE` gives those that
+        it names.
 
     Raises
     ------
@@ -64,8 +65,7 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
     else:
         pipeline = pipeline.given(**values)
         pipeline.check()
-    small = {name: value for name, value in EVERY_STAGE.items() if name in pipeline.values}
-    pipeline = pipeline.given(**small)
+    pipeline = _through_every_stage(pipeline, values)
     calls = 0
     for graph in _graphs():
         with _naming(graph):
@@ -77,6 +77,12 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
                 raise
     if not calls:
         _fail(stage, f"is never called by pipeline {pipeline.name!r}")
+
+
+def _through_every_stage(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Pipeline:
+    """Return a pipeline with the values `EVERY_STAGE`, except for those that the caller chose."""
+    names = EVERY_STAGE.keys() & pipeline.values.keys() - chosen.keys()
+    return pipeline.given(**{name: EVERY_STAGE[name] for name in names})
 
 
 def check_algorithm(pipeline: Pipeline, **values: Any) -> None:
@@ -92,7 +98,8 @@ def check_algorithm(pipeline: Pipeline, **values: Any) -> None:
     pipeline : Pipeline
         A pipeline that finds the minimum forest.
     **values
-        Values for the pipeline, as for `Pipeline.given`.
+        Values for the pipeline, as for `Pipeline.given`. By default, `EVERY_STAGE` gives those that
+        it names.
 
     Raises
     ------
@@ -100,9 +107,7 @@ def check_algorithm(pipeline: Pipeline, **values: Any) -> None:
         If a forest is wrong. Shows the smallest such graph that was found, the forest and the
         expected one, and the stage that dropped or chose a wrong edge if it is known.
     """
-    pipeline = pipeline.given(**values)
-    small = {name: value for name, value in EVERY_STAGE.items() if name in pipeline.values}
-    pipeline = pipeline.given(**small)
+    pipeline = _through_every_stage(pipeline.given(**values), values)
     pipeline.check()
     for graph in _graphs():
         for options in _WAYS:

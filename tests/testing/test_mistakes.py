@@ -390,3 +390,11 @@ def test_counterexamples_have_few_vertices_and_small_weights():
 @pytest.mark.parametrize("name", mstflow.algorithms())
 def test_the_catalogue_makes_none(name):
     check_algorithm(mstflow.algorithm(name))
+
+
+def test_values_of_the_caller_win():
+    """Small graphs reach the stages of large ones by other values, unless the caller chose them."""
+    pipeline = mstflow.algorithm("karger-klein-tarjan")
+    (sample_half,) = {step for step in pipeline.stages() if step.name == "sample_half"}
+    with pytest.raises(PipelineError, match="is never called"):
+        check_stage(sample_half, pipeline, small=1_000_000)
