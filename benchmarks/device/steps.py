@@ -107,6 +107,14 @@ STEPS = (
         {"graphs": ["tiny"]},
     ),
     Step(
+        "joins",
+        "joins in order, by variants of the kernels",
+        times.joins,
+        0.12,
+        {"graphs": ["rmat:scale=16", *LARGE]},
+        TINY,
+    ),
+    Step(
         "limits",
         "sizes from which a GPU and a filter are faster",
         times.limits,
@@ -212,6 +220,7 @@ TABLES = {
     ),
     "device-sizes": Table(("edges",), ("code",), MS, prepared=_rows("limits", "edges")),
     "device-filters": Table(("graph",), ("small",), MS, prepared=_rows("limits", "small")),
+    "device-joins": Table(("graph", "pairs"), ("variant",), MS, prepared=_rows("joins")),
     "device-threads": Table(
         ("algorithm", "graph"), ("threads",), MS, prepared=_rows("work", "algorithm")
     ),
