@@ -95,7 +95,7 @@ class Run:
         """Run the dataflow; partitions of several processes that exchange values are ranks."""
         flow, scheduler, backend = self.flow, self.scheduler, self.task_backend
         if scheduler.is_remote and STRATEGIES[self.plan.strategy].exchanges:
-            from .schedulers.ranks import execute_on_ranks
+            from .ranks.executor import execute_on_ranks
 
             return execute_on_ranks(flow, partitions, shared, scheduler=scheduler, backend=backend)
         return execute(

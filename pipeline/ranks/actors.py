@@ -25,7 +25,7 @@ from typing import Any
 
 from ...errors import MstflowError, WorkerError
 from ...progress import has_listener, report_progress
-from .dask_schedulers import Cluster
+from ..schedulers.dask_schedulers import Cluster
 
 #: Seconds between two checks of the caller for lost workers and for progress.
 _POLL_SECONDS = 0.1

@@ -15,7 +15,7 @@ from graph_files import save_columns
 from local_clusters import local_workers, workers_with_backends
 from mstflow.errors import GraphError, WorkerError
 from mstflow.graphs.source import EdgeSource
-from mstflow.pipeline.schedulers.actors import run_actors
+from mstflow.pipeline.ranks.actors import run_actors
 from mstflow.pipeline.schedulers.dask_schedulers import Cluster
 from mstflow.progress import set_listener
 from mstflow.runtime.sizes import tuned

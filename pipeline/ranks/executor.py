@@ -29,11 +29,11 @@ from ..execute import Execution, initial_fields
 from ..partitions import chunks_of, with_chunks
 from ..report.records import Note, StageCall
 from ..report.report import Outcome, Report
+from ..schedulers.dask_schedulers import Cluster
+from ..schedulers.scheduler import Inline, Scheduler, add_place, worker_backend
 from ..steps import Binding
 from ..tasks import on_host
 from .actors import run_actors
-from .dask_schedulers import Cluster
-from .scheduler import Inline, Scheduler, add_place, worker_backend
 
 #: A function that sends a value to each rank and returns what all ranks sent to this one.
 Exchange = Callable[[Sequence[Any]], list[Any]]
