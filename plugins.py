@@ -25,6 +25,7 @@ GROUPS = {
 WINGS = {
     "doors": ".doors.hooks",
     "pointsets": ".pointsets.hooks",
+    "queries": ".queries.hooks",
     "interop": ".interop.hooks",
     "testing": ".testing.hooks",
 }

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..doors.write import replacing
 from ..errors import OptionError
-from ..forest.cluster_table import ClusterTable
-from ..forest.hierarchy.thresholds import check_thresholds
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import request_for
@@ -18,6 +16,8 @@ from ..pipeline.streaming.bounds import check_bound, check_reading
 from ..pipeline.streaming.facts import GraphFacts
 from ..plugins import wing
 from ..primitives import resolve_backend
+from ..queries.cluster_table import ClusterTable
+from ..queries.thresholds import check_thresholds
 from ..runtime.team import kernel_threads
 from .shared.forest import find_forest
 from .shared.terminal import (

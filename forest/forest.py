@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,8 @@ from ..graphs.edge_list import EdgeList
 from ..graphs.saved_forest import graph_identity
 from ..graphs.source import EdgeSource
 from ..graphs.vertex_names import VertexNames
+from ..pipeline.catalogue.components import components
 from ..pipeline.catalogue.names import algorithm
-from ..pipeline.catalogue.queries.components import components
 from ..pipeline.report.report import Report
 from ..plugins import wing
 from ..primitives import Backend
@@ -24,11 +24,13 @@ from ..progress import Listener, set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
 from .added import extend_graph
-from .cluster_table import ClusterTable
 from .edges import ForestBlocks, ForestEdges, total
-from .hierarchy.dendrogram import Bottleneck, Dendrogram, dendrogram
-from .queries import find_replacements, query
+from .query import query
 from .streamed import forest_blocks, forest_table, total_weight
+
+if TYPE_CHECKING:
+    from ..queries.cluster_table import ClusterTable
+    from ..queries.dendrogram import Bottleneck, Dendrogram
 
 #: Edges of a block of the forest. An array of them fills a block of the pool.
 _BLOCK_EDGES = 2**19
@@ -241,7 +243,10 @@ class Forest:
         thresholds = [at] if np.ndim(at) == 0 else list(at)
         inputs = wing("doors").source_paths(EdgeSource.of(self.graph))
         with set_listener(progress):
-            return ClusterTable(self._blocks, thresholds, self.names, Backend(self.backend), inputs)
+            table: ClusterTable = wing("queries").ClusterTable(
+                self._blocks, thresholds, self.names, Backend(self.backend), inputs
+            )
+        return table
 
     def linkage(
         self, *, disconnected: Literal["raise", "infinity"] = "raise"
@@ -283,13 +288,11 @@ class Forest:
         OptionError
             If an option is invalid.
         """
-        return find_replacements(
-            self.to_host().edge_ids,
-            self.graph,
-            self._query_backend,
-            options,
-            maximum=self.maximum,
+        ids, backend = self.to_host().edge_ids, self._query_backend
+        replacement: NDArray[np.int64] = wing("queries").find_replacements(
+            ids, self.graph, backend, options, maximum=self.maximum
         )
+        return replacement
 
     def add(
         self, edges: Any, *, weight: str | None = "weight", ends: Sequence[Any] | None = None
@@ -485,7 +488,8 @@ class Forest:
 
     @cached_property
     def _dendrogram(self) -> Dendrogram:
-        return dendrogram(self._edges, self._query_backend)
+        tree: Dendrogram = wing("queries").dendrogram(self._edges, self._query_backend)
+        return tree
 
     @property
     def _query_backend(self) -> Backend:

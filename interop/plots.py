@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..doors.formats.text.coordinates import checked_coordinates
 from ..errors import OptionError
 from ..forest.edges import ForestEdges
-from ..forest.hierarchy.thresholds import ClusterCounts
+from ..queries.thresholds import ClusterCounts
 from ..runtime.device import host_array
 
 #: Edges in a Matplotlib path. Matplotlib draws a few long paths faster, but too long ones exceed

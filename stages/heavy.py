@@ -12,7 +12,6 @@ from ..primitives.vocabulary import ArrayModule
 from .declare import stage
 from .fields import Amount, Count, Edges, Index, Verdict, VertexIndex
 from .filter import hashed
-from .queries.hierarchy import heaviest_between, line_up
 
 
 @stage(writes="few_edges_left")
@@ -66,3 +65,47 @@ def drop_heavy_edges(
     last = ops.gather(ranked_id, rank, fill=ops.largest(ranked_id.dtype))
     is_light = (edges.key < key) | ((edges.key == key) & (edges.edge_id <= last))
     return Edges(*ops.compact(is_light, *edges))
+
+
+def line_up(ops: ArrayModule, parent: Any, size: Any, num_vertices: int) -> tuple[Any, Any]:
+    """Arrange the vertices in a line in which every cluster of the hierarchy is contiguous.
+
+    The place of a node is the place of its first vertex. The first child of an edge has the same
+    place as the edge. The second child comes after the vertices of the first child. `parent` and
+    `size` are results of `merge_clusters`.
+
+    Returns
+    -------
+    place : index array of length n
+        The place of each vertex.
+    gap : index array of length n
+        The rank of the edge that first joins the vertices at a place and the next in one cluster.
+        Between two components and at the end, it is the number of edges.
+    """
+    dtype, num_edges = parent.dtype, len(size)
+    node = ops.arange(len(parent), dtype=dtype)
+    is_child = parent != node
+    sizes = ops.concat([ops.full(num_vertices, 1, dtype=dtype), ops.asarray(size, dtype)])
+    before = ops.scan(ops.where(~is_child, sizes, 0), dtype=dtype, exclusive=True)
+    child, edge = ops.compact(is_child, node, parent)
+    edge = edge - num_vertices
+    first = ops.scatter_reduce(edge, child, num_edges, "min", ops.largest(dtype))
+    second, edge = ops.compact(ops.gather(first, edge) != child, child, edge)
+    shift = ops.gather(sizes, ops.gather(first, edge))
+    shift = ops.scatter(second, shift, len(parent), 0, dtype=dtype)
+    place = ops.path_sums(parent, ops.where(is_child, shift, before))
+    gap = ops.scatter(ops.gather(place, second) - 1, edge, num_vertices, num_edges, dtype=dtype)
+    return place[:num_vertices], gap
+
+
+def heaviest_between(ops: ArrayModule, place: Any, table: Any, a: Any, b: Any, none: int) -> Any:
+    """Return the highest rank on the path between each pair of vertices.
+
+    This is the highest rank among the gaps between their places, because an edge joins two
+    neighboring clusters of the line. It is `none` if both are the same vertex, and the number of
+    edges if no path joins them. `place` is a result of `line_up`, and `table` the `max_table` of
+    the gaps.
+    """
+    a, b = ops.gather(place, a), ops.gather(place, b)
+    low, high = ops.minimum(a, b), ops.maximum(a, b)
+    return ops.where(low < high, ops.range_max(table, low, ops.maximum(high - 1, low)), none)

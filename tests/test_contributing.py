@@ -77,8 +77,7 @@ def test_algorithms_on_the_pages():
 
 
 def test_stages_in_the_documentation():
-    folders = ("queries", "strategies")
-    names = [f"{folder}.{name}" for folder in folders for name in modules_of(f"stages/{folder}")]
+    names = [f"strategies.{name}" for name in modules_of("stages/strategies")]
     names += modules_of("stages")
     declaring = {
         value.function.__module__.split(".")[2]

@@ -21,8 +21,10 @@ LAYERS = {
     "stages": {"primitives"},
     "pipeline": {"stages", "primitives", "graphs", "runtime"},
     "forest": {"pipeline", "stages", "primitives", "graphs", "runtime"},
+    "queries": {"forest", "pipeline", "stages", "primitives", "graphs", "runtime"},
     "pointsets": {
         "testing",
+        "queries",
         "forest",
         "pipeline",
         "stages",
@@ -31,9 +33,20 @@ LAYERS = {
         "runtime",
     },
     "testing": {"pipeline", "stages", "primitives", "graphs"},
-    "interop": {"doors", "pointsets", "forest", "pipeline", "primitives", "graphs", "runtime"},
-    "commands": {"doors", "forest", "pipeline", "primitives", "graphs", "runtime"},
+    "interop": {
+        "doors",
+        "pointsets",
+        "queries",
+        "forest",
+        "pipeline",
+        "primitives",
+        "graphs",
+        "runtime",
+    },
+    "commands": {"doors", "queries", "forest", "pipeline", "primitives", "graphs", "runtime"},
 }
+#: Wings whose results a folder returns: only type checkers import them there.
+TYPES = {"forest": {"queries"}}
 HEAVY = [
     "cupy",
     "distributed",
@@ -65,10 +78,13 @@ def parsed(path):
     return ast.parse(path.read_text())
 
 
-def imports(path):
-    """Yield the dotted names that a module imports."""
+def imports(path, only_types=False):
+    """Yield the dotted names that a module imports, or those that only type checkers import."""
     package = ("mstflow", *path.relative_to(ROOT).parts[:-1])
-    for node in ast.walk(parsed(path)):
+    nodes = {*ast.walk(parsed(path))}
+    blocks = [node for node in nodes if isinstance(node, ast.If) and _is_type_checking(node.test)]
+    types = {node for block in blocks for node in ast.walk(block)}
+    for node in types if only_types else nodes - types:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -77,21 +93,32 @@ def imports(path):
             yield from (".".join([*base, alias.name]) for alias in node.names)
 
 
+def _is_type_checking(test):
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+
+
+def layers_of(names):
+    found = [name.split(".") for name in names]
+    return {name[1] for name in found if name[0] == "mstflow" and name[1] in LAYERS}
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_imports_point_one_way(layer):
     for path in sorted((ROOT / layer).rglob("*.py")):
-        found = [name.split(".") for name in imports(path)]
-        layers = {name[1] for name in found if name[0] == "mstflow" and name[1] in LAYERS}
-        assert layers <= {layer} | LAYERS[layer], path
+        found = [*imports(path)]
+        allowed = {layer} | LAYERS[layer]
+        assert layers_of(found) <= allowed, path
+        assert layers_of(imports(path, only_types=True)) <= allowed | TYPES.get(layer, set()), path
         if "stages" in path.parts:
-            assert not {name[0] for name in found} & ARRAY_LIBRARIES, path
+            assert not {name.partition(".")[0] for name in found} & ARRAY_LIBRARIES, path
 
 
 def test_imports_have_no_cycle():
     names = {name_of(path): path for path in [*MODULES, *ROOT.glob("*.py")]}
     graph = {}
     for name, path in names.items():
-        targets = (found if found in names else found.rpartition(".")[0] for found in imports(path))
+        found = [*imports(path), *imports(path, only_types=True)]
+        targets = (each if each in names else each.rpartition(".")[0] for each in found)
         graph[name] = {target for target in targets if target in names} - {name}
     try:
         TopologicalSorter(graph).prepare()

@@ -13,10 +13,10 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import validate_data
 
 from ...forest.forest import Forest
-from ...forest.hierarchy.hdbscan import select
 from ...graphs.edge_list import EdgeList
 from ...pipeline.options import check_count
 from ...progress import Listener
+from ...queries.hdbscan import select
 from ...solve import minimum_spanning_forest
 from ..reachability import mutual_reachability
 from .forests import (

@@ -28,7 +28,7 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...forest.hierarchy.condense import CondensedTree
+from ...queries.condense import CondensedTree
 from .forests import neighbor_search
 
 #: Infinite densities are replaced by this one, whose ratios to others and to 1e-8 are finite.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...forest.forest import Forest
-from ...forest.hierarchy.condense import CondensedTree
+from ...queries.condense import CondensedTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow import stage
 from mstflow.errors import PipelineError
-from mstflow.pipeline.catalogue.queries.components import components
+from mstflow.pipeline.catalogue.components import components
 from mstflow.pointsets.catalogue.reachability import reachability
 from mstflow.stages.edges import find_min_edges
 from mstflow.stages.fields import Count, Edges, Flags, Number, Verdict, VertexIndex

@@ -1,4 +1,4 @@
-"""Queries about a forest that run a pipeline."""
+"""The lightest other edge that can replace each edge of a forest."""
 
 from __future__ import annotations
 
@@ -8,27 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GraphError
+from ..forest.query import query
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import algorithm
-from ..pipeline.catalogue.queries.replacement_edges import replacement_edges
-from ..pipeline.pipeline import Pipeline
 from ..primitives import Backend
-
-
-def query(
-    pipeline: Pipeline, edges: EdgeList, backend: Backend, *, maximum: bool = False
-) -> dict[str, Any]:
-    """Run a pipeline on edges in memory, and return the fields of its result."""
-    fields, _ = pipeline.run(
-        edges,
-        maximum=maximum,
-        backend=backend.name,
-        threads=backend.threads,
-        strategy="whole",
-        progress=False,
-    )
-    return fields
+from .catalogue.replacement_edges import replacement_edges
 
 
 def find_replacements(

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from ..forest.edges import ForestBlocks
 from ..graphs.edge_table import EdgeTable
 from ..graphs.vertex_names import VertexNames, fields_of, name_columns
 from ..plugins import wing
 from ..primitives import Backend
 from ..progress import report_progress
 from ..runtime.sizes import sizes
-from .edges import ForestBlocks
-from .hierarchy.thresholds import cut_at
+from .thresholds import cut_at
 
 #: Number of rows to read at once.
 _BLOCK_ROWS = 2**20

@@ -7,9 +7,9 @@ Source: Sao, Prokopenko and Lebrun-Grandie, "PANDORA: A Parallel Dendrogram Cons
 for Single Linkage Clustering on GPU", ICPP 2024.
 """
 
-from ....stages.edges import concatenate_edges
-from ....stages.queries.hierarchy import merge_clusters, rank_edges
-from ...pipeline import Pipeline
+from ...pipeline.pipeline import Pipeline
+from ...stages.edges import concatenate_edges
+from ..stages.hierarchy import merge_clusters, rank_edges
 
 single_linkage = Pipeline(
     "single-linkage",

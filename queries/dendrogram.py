@@ -18,18 +18,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...errors import GraphError, OptionError
-from ...graphs.edge_list import EdgeList
-from ...pipeline.catalogue.queries.single_linkage import single_linkage
-from ...pipeline.options import check_count
-from ...primitives import Backend, array_module, transfer
-from ...primitives.weight_order import WeightOrder
-from ...runtime.device import host_array, is_on_device
-from ...stages.queries.hierarchy import clusters_at, heaviest_between, line_up
-from ..edges import ForestEdges
-from ..queries import query
+from ..errors import GraphError, OptionError
+from ..forest.edges import ForestEdges
+from ..forest.query import query
+from ..graphs.edge_list import EdgeList
+from ..pipeline.options import check_count
+from ..primitives import Backend, array_module, transfer
+from ..primitives.weight_order import WeightOrder
+from ..runtime.device import host_array, is_on_device
+from ..stages.heavy import heaviest_between, line_up
+from .catalogue.single_linkage import single_linkage
 from .condense import CondensedTree, condense
 from .hdbscan import Clusters, select
+from .stages.hierarchy import clusters_at
 
 
 class Bottleneck(NamedTuple):

@@ -8,9 +8,9 @@ to its ancestor 2^k edges above, or to the root.
 from typing import Any
 
 from ...primitives.vocabulary import ArrayModule
-from ..csr import places_by_source
-from ..declare import stage
-from ..fields import Count, Edges, Index, VertexIndex
+from ...stages.csr import places_by_source
+from ...stages.declare import stage
+from ...stages.fields import Count, Edges, Index, VertexIndex
 
 
 @stage(writes=("above", "edge_above"))

@@ -13,9 +13,9 @@ sensitivity. Deviation: the paper takes the edges one after another, and joins t
 paths. Climbs need no order, so every step is parallel.
 """
 
-from ....stages.edges import concatenate_edges
-from ....stages.queries.paths import cover_edges, double_climbs, mark_climbs, root_trees
-from ...pipeline import Pipeline
+from ...pipeline.pipeline import Pipeline
+from ...stages.edges import concatenate_edges
+from ..stages.replacement import cover_edges, double_climbs, mark_climbs, root_trees
 
 replacement_edges = Pipeline(
     "replacement-edges",

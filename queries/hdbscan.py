@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OptionError
-from ...pipeline.options import check_count
+from ..errors import OptionError
+from ..pipeline.options import check_count
 from .condense import TOLERANCE, CondensedTree
 
 

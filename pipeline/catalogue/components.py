@@ -3,9 +3,9 @@
 The components are numbered in the order of their first vertices.
 """
 
-from ....stages.fragments import add_level, compose_labels, number_by_first_vertex, start_levels
-from ...pipeline import Pipeline
-from ..algorithms.boruvka_edgelist import boruvka_edgelist
+from ...stages.fragments import add_level, compose_labels, number_by_first_vertex, start_levels
+from ..pipeline import Pipeline
+from .algorithms.boruvka_edgelist import boruvka_edgelist
 
 components = Pipeline(
     "components",

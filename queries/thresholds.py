@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...errors import OptionError
-from ...primitives import Backend, array_module
-from ...primitives.hierarchies import TALLY, level_dtype
-from ...primitives.weight_order import WeightOrder
-from ..edges import ForestBlocks
+from ..errors import OptionError
+from ..forest.edges import ForestBlocks
+from ..primitives import Backend, array_module
+from ..primitives.hierarchies import TALLY, level_dtype
+from ..primitives.weight_order import WeightOrder
 
 
 class ClusterCounts(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...primitives.vocabulary import ArrayModule
+from ..primitives.vocabulary import ArrayModule
 
 #: The relative difference of float64 weights that are one distance, computed from rounded
 #: coordinates. It is far less than the difference of unrelated weights, of which there are millions

@@ -1,1 +1,0 @@
-"""The clusters of a forest at every threshold: hierarchy, flat clusters, HDBSCAN."""

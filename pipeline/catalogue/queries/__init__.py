@@ -1,1 +1,0 @@
-"""The pipelines with other results than a forest, a file each."""

@@ -1,0 +1,1 @@
+"""What a finished forest answers: clusters at every threshold, HDBSCAN, replacement edges."""

@@ -1,0 +1,1 @@
+"""The pipelines of this wing, a file each."""
