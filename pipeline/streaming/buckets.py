@@ -19,8 +19,8 @@ from ...graphs.permutation import permute
 from ...runtime.memory import empty
 from ...runtime.sizes import sizes
 
-#: Segments of edges, each with the number of its bucket.
-Dealt = list[tuple[int, "Segment"]]
+#: Frames of edges, each with the number of its bucket.
+Dealt = list[tuple[int, "Frame"]]
 
 #: The largest number of vertices of a range, and of the last range, as a share of the number of
 #: edges that memory holds. The forest so far and a block of edges then fit together. The last range
@@ -80,7 +80,7 @@ class VertexOrder(NamedTuple):
         bucket = ops.gather(ops.asarray(ranges), u >> self.bits)
         ends, *columns = map(ops.to_host, ops.deal(bucket, self.num_ranges, u, v, key, edge_id))
         return [
-            (bucket, Segment.of([column[start:stop] for column in columns]))
+            (bucket, Frame.of([column[start:stop] for column in columns]))
             for bucket, (start, stop) in enumerate(itertools.pairwise(ends.tolist()))
             if start < stop
         ]
@@ -144,8 +144,8 @@ def write_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-class Segment(NamedTuple):
-    """Rows of columns as bytes."""
+class Frame(NamedTuple):
+    """Rows of columns as bytes, with a header that states their number and a checksum."""
 
     num_rows: int
     #: The number of rows and a checksum, both of 64 bits.
@@ -154,29 +154,29 @@ class Segment(NamedTuple):
     content: bytes
 
     @classmethod
-    def of(cls, columns: Sequence[NDArray[Any]]) -> Segment:
-        """Return columns as a segment."""
+    def of(cls, columns: Sequence[NDArray[Any]]) -> Frame:
+        """Return columns as a frame."""
         num_rows, content = len(columns[0]), b"".join(column.data for column in columns)
         head = np.array([num_rows, zlib.crc32(content)], np.int64)
         return cls(num_rows, head.tobytes(), content)
 
 
-class SegmentFile:
-    """A file of columns: a sequence of segments."""
+class FrameFile:
+    """A file of columns: a sequence of frames."""
 
     def __init__(self, path: Path, dtypes: Sequence[np.dtype[Any]]) -> None:
         self._path, self._dtypes = path, dtypes
         self.num_rows = self.num_bytes = 0
 
-    def append(self, segment: Segment) -> None:
-        """Append a segment."""
+    def append(self, frame: Frame) -> None:
+        """Append a frame."""
         with write_errors(self._path.parent), self._path.open("ab") as file:
-            file.writelines((segment.head, segment.content))
-        self.num_bytes += len(segment.head) + len(segment.content)
-        self.num_rows += segment.num_rows
+            file.writelines((frame.head, frame.content))
+        self.num_bytes += len(frame.head) + len(frame.content)
+        self.num_rows += frame.num_rows
 
     def blocks(self, most: int) -> Iterator[list[NDArray[Any]]]:
-        """Read the columns in blocks, at least one, of up to `most` rows or of one segment."""
+        """Read the columns in blocks, at least one, of up to `most` rows or of one frame."""
         block, filled, unread = self._allocate(most), 0, self.num_rows
         with file_errors(self._path), open(self._path if unread else os.devnull, "rb") as file:
             while unread:
@@ -189,9 +189,9 @@ class SegmentFile:
                     if filled:
                         yield [column[:filled] for column in block]
                     block, filled = self._allocate(max(most, rows)), 0
-                segment = [column[filled : filled + rows] for column in block]
-                is_short = any(file.readinto(column.data) < column.nbytes for column in segment)
-                if is_short or _checksum(segment) != checksum:
+                frame = [column[filled : filled + rows] for column in block]
+                is_short = any(file.readinto(column.data) < column.nbytes for column in frame)
+                if is_short or _checksum(frame) != checksum:
                     raise self._damage()
                 filled, unread = filled + rows, unread - rows
         yield [column[:filled] for column in block]
@@ -204,7 +204,7 @@ class SegmentFile:
         return FileFormatError(f"{self._path}: the file is damaged; {remedy}")
 
     def restore(self, num_rows: int, num_bytes: int) -> None:
-        """Return to an earlier state: remove the segments that were appended later."""
+        """Return to an earlier state: remove the frames that were appended later."""
         self.num_rows, self.num_bytes = num_rows, num_bytes
         if not num_rows:
             self.remove()

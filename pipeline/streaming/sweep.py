@@ -29,8 +29,8 @@ from ...stages.strategies import readers
 from .buckets import (
     ANOTHER_FOLDER,
     Dealt,
-    Segment,
-    SegmentFile,
+    Frame,
+    FrameFile,
     VertexOrder,
     choose_ranges,
     rows_at_once,
@@ -156,9 +156,9 @@ class Buckets(readers.Buckets):
         self._folder = folder.parent
         buckets = [f"bucket-{number}" for number in range(order.num_ranges)]
         ranges = [f"forest-{number}" for number in range(num_files - order.num_ranges)]
-        self._forest_files = [SegmentFile(folder / name, dtypes[-1:]) for name in ranges]
+        self._forest_files = [FrameFile(folder / name, dtypes[-1:]) for name in ranges]
         #: The buckets, and then the files of forest ids.
-        self._files = [SegmentFile(folder / name, dtypes) for name in buckets] + self._forest_files
+        self._files = [FrameFile(folder / name, dtypes) for name in buckets] + self._forest_files
         #: The current bucket, if it was read in one block.
         self._block: Edges | None = None
 
@@ -231,8 +231,8 @@ class Buckets(readers.Buckets):
 
     def append(self, dealt: Dealt) -> None:
         """Write edges to their buckets."""
-        for bucket, segment in dealt:
-            self._files[bucket].append(segment)
+        for bucket, frame in dealt:
+            self._files[bucket].append(frame)
 
     def add_to_forest(self, edge_ids: NDArray[Any]) -> None:
         """Write the ids of edges in the forest."""
@@ -241,7 +241,7 @@ class Buckets(readers.Buckets):
         cuts = np.searchsorted(edge_ids, firsts)
         for file, ids in zip(self._forest_files, np.split(edge_ids, cuts), strict=True):
             if len(ids):
-                file.append(Segment.of([ids]))
+                file.append(Frame.of([ids]))
 
     def forest_ids(self) -> NDArray[np.int64]:
         """Return the ids of the edges in the forest, in ascending order; free the last bucket.
@@ -257,7 +257,7 @@ class Buckets(readers.Buckets):
         with write_errors(self._folder):
             return mapped(blocks, count, np.int64, self._folder)
 
-    def _sorted_ids(self, file: SegmentFile) -> NDArray[np.int64]:
+    def _sorted_ids(self, file: FrameFile) -> NDArray[np.int64]:
         """Read the ids of a range, at most `capacity`."""
         ((ids,),) = file.blocks(file.num_rows)
         ids.sort()
@@ -272,7 +272,7 @@ class Buckets(readers.Buckets):
             self._record.save((self.order.starts, ends), state)
 
     def restore(self, ends: NDArray[np.int64], state: dict[str, Any]) -> Buckets:
-        """Restore a saved state; remove segments written after it or by another run."""
+        """Restore a saved state; remove frames written after it or by another run."""
         self.num_read, self._range = state["num_read"], state["range"]
         for number, (file, end) in enumerate(zip(self._files, ends.tolist(), strict=True)):
             file.restore(*(end if number >= self._range else (0, 0)))

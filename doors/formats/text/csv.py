@@ -25,7 +25,7 @@ from .blocks import Blocks, Header
 from .first_line import NUM_LINES, check_is_edge, check_is_table, is_header
 from .row_parser import (
     ANY_BYTES,
-    Row,
+    LineLayout,
     arrow_table,
     check_last_line,
     parse_weights,
@@ -72,10 +72,10 @@ def csv_blocks(
         yield Header()
         header = delimiter.decode().join(names)
         columns = names if has_header else range(len(names))
-        row = Row(
+        layout = LineLayout(
             b"", row_fields(names, chosen), delimiter=delimiter, header=header, columns=columns
         )
-        blocks = read_rows(file, row)
+        blocks = read_rows(file, layout)
         if chosen.weight not in stated:
             yield from blocks
             return
@@ -194,7 +194,7 @@ def _raise_for_malformed_line(
 
 
 def row_fields(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
-    """Return the fields of a `Row` for all columns of a table, of which some are chosen."""
+    """Return the fields of a `LineLayout` for all columns of a table, of which some are chosen."""
     known = dict(zip(chosen, ("u", "v", "weight"), strict=True))
     return tuple(known.get(name, str(at)) for at, name in enumerate(names))
 

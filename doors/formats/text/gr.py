@@ -9,7 +9,7 @@ import numpy as np
 from ....graphs.edge_table import EdgeTable
 from ..file_format import Format
 from .blocks import Blocks, Header
-from .row_parser import Row, read_rows
+from .row_parser import LineLayout, read_rows
 from .text_file import TextFile, is_number, open_text, shown, split_fields, write_rows
 
 _COMMENT = b"c"
@@ -34,14 +34,14 @@ def gr_blocks(path: Path, *, encoding: str | None = None) -> Blocks:
         number, line = file.first_row(_COMMENT, "'p' line and no arcs")
         fields = split_fields(line)
         if fields[0] == b"p":
-            row, num_edges = _header(file, number, fields)
-            yield Header(row.num_vertices, num_edges, number)
+            layout, num_edges = _header(file, number, fields)
+            yield Header(layout.num_vertices, num_edges, number)
         else:
             file.unread(number, line)
             tag, names = _ARC
-            row = Row(_COMMENT, names, tag)
+            layout = LineLayout(_COMMENT, names, tag)
             yield Header()
-        yield from read_rows(file, row)
+        yield from read_rows(file, layout)
 
 
 def write_gr(path: Path, table: EdgeTable) -> None:
@@ -53,7 +53,7 @@ def write_gr(path: Path, table: EdgeTable) -> None:
             write_rows(file, [*ends, columns["weight"]], tag="a")
 
 
-def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int | None]:
+def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[LineLayout, int | None]:
     """Parse `p sp n m`, `p tw n m` or `p edge n m`; return the format of other lines, and m.
 
     None stands for an m that is not checked.
@@ -64,7 +64,7 @@ def _header(file: TextFile, number: int, fields: list[bytes]) -> tuple[Row, int 
     num_vertices, num_edges = (file.count(number, token) for token in fields[2:])
     tag, names = _LINES[fields[1]]
     comments = _COMMENT + b"n" * (tag == b"e")  # lines `n` have colours of vertices
-    return Row(comments, names, tag, 1, num_vertices), None if tag == b"e" else num_edges
+    return LineLayout(comments, names, tag, 1, num_vertices), None if tag == b"e" else num_edges
 
 
 def begins(line: bytes) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from ....graphs.edge_table import EdgeTable
 from ..file_format import Format
 from .blocks import Blocks, Header
-from .row_parser import Row, read_rows
+from .row_parser import LineLayout, read_rows
 from .text_file import TextFile, open_text, shown, split_fields, write_rows
 
 _COMMENT = b"%"
@@ -37,9 +37,9 @@ def mtx_blocks(path: Path, *, encoding: str | None = None) -> Blocks:
         rows, columns, num_entries = (file.count(number, token) for token in fields)
         if rows != columns:
             file.fail(number, f"expected a square matrix, found {rows} by {columns}")
-        row = Row(_COMMENT, fields_of_entry, first_id=1, num_vertices=rows)
+        layout = LineLayout(_COMMENT, fields_of_entry, first_id=1, num_vertices=rows)
         yield Header(rows, num_entries, number)
-        yield from read_rows(file, row)
+        yield from read_rows(file, layout)
 
 
 def write_mtx(path: Path, table: EdgeTable) -> None:

@@ -49,8 +49,8 @@ DECIMAL = re.compile(
 
 
 @dataclass(frozen=True)
-class Row:
-    """The format of a line: its fields, and the vertex ids that it may have."""
+class LineLayout:
+    """The layout of a line: its fields, and the vertex ids that it may have."""
 
     #: Lines that start with one of these bytes are skipped.
     comments: bytes
@@ -75,17 +75,17 @@ class Row:
         return LARGEST_ID if self.num_vertices is None else self.first_id + self.num_vertices - 1
 
 
-def read_rows(file: TextFile, row: Row) -> Iterator[Columns]:
+def read_rows(file: TextFile, layout: LineLayout) -> Iterator[Columns]:
     """Parse the rest of a file; yield blocks.
 
     The weights of a block are int64; uint64 if one exceeds int64; float64 if one is decimal.
     """
-    number, blocks = file.number + 1, whole_lines(file, is_quoted=bool(row.delimiter))
-    for block, parsed in _parse_ahead(partial(_parse_block, row=row), blocks):
+    number, blocks = file.number + 1, whole_lines(file, is_quoted=bool(layout.delimiter))
+    for block, parsed in _parse_ahead(partial(_parse_block, layout=layout), blocks):
         try:
             columns, num_lines = parsed.result()
         except ValueError:
-            columns, num_lines = _parse_lines(file, block, number, row), block.count(b"\n")
+            columns, num_lines = _parse_lines(file, block, number, layout), block.count(b"\n")
         if columns is not None:
             yield columns
         number += num_lines
@@ -142,22 +142,22 @@ def _parse_ahead(
         yield from waiting
 
 
-def _parse_block(block: bytes, row: Row) -> _Parsed:
+def _parse_block(block: bytes, layout: LineLayout) -> _Parsed:
     """Parse lines; return the columns and the number of lines, or raise a ValueError."""
     require(block.endswith(b"\n"))
     num_lines = block.count(b"\n")
-    if row.delimiter not in (b"", b" "):
-        return _parse(block, row), num_lines
+    if layout.delimiter not in (b"", b" "):
+        return _parse(block, layout), num_lines
     text = block.replace(b"\t", b" ")
     if b"\r" in text:  # much faster than a search for two bytes
         text = text.replace(b"\r\n", b"\n")
     try:
-        return _parse(text, row), num_lines
+        return _parse(text, layout), num_lines
     except ValueError:  # few blocks have comments or repeated spaces
         text = with_single_spaces(text)
-        if any(bytes([mark]) in text for mark in row.comments):
-            text = re.sub(rb"(?m)^[%b].*\n" % row.comments, b"", text)
-        return _parse(text, row), num_lines
+        if any(bytes([mark]) in text for mark in layout.comments):
+            text = re.sub(rb"(?m)^[%b].*\n" % layout.comments, b"", text)
+        return _parse(text, layout), num_lines
 
 
 def arrow_table(
@@ -170,8 +170,8 @@ def arrow_table(
 ) -> Any:
     """Parse lines with pyarrow to a `pyarrow.Table` of the columns in `types`, of one chunk each.
 
-    `names` are the names of all columns, and `delimiter` is that of a `Row`. If vertices have
-    names, they must be UTF-8, and pyarrow uses several threads.
+    `names` are the names of all columns, and `delimiter` is that of a `LineLayout`. If
+    vertices have names, they must be UTF-8, and pyarrow uses several threads.
     """
     separator, quote = (delimiter or b" ").decode(), '"' if delimiter else False
     return arrow_csv.read_csv(
@@ -184,31 +184,31 @@ def arrow_table(
     )
 
 
-def _parse(text: bytes, row: Row) -> Columns | None:
+def _parse(text: bytes, layout: LineLayout) -> Columns | None:
     """Parse lines with pyarrow; raise a ValueError if it refuses or might misread them."""
     if not text or text.isspace():
         return None
     # pyarrow would end the line at a lone carriage return.
-    require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(row.delimiter))
+    require(b"\r" not in text or text.count(b"\r") == text.count(b"\r\n") * bool(layout.delimiter))
     may_be_hexadecimal = b"x" in text or b"X" in text  # pyarrow parses 0x10 as an integer
     are_decimal = any(mark in text for mark in _DECIMAL_MARKS)
     integers = _COLUMNS[: 0 if may_be_hexadecimal else 2 if are_decimal else 3]
-    wanted = [name for name in ("tag", *_COLUMNS) if name in row.fields]
+    wanted = [name for name in ("tag", *_COLUMNS) if name in layout.fields]
     types = {name: pa.int64() if name in integers else pa.string() for name in wanted}
-    table = arrow_table(text, row.fields, types, row.delimiter)
+    table = arrow_table(text, layout.fields, types, layout.delimiter)
     columns = {name: table[name].chunk(0) for name in wanted}
     for name, values in columns.items():
-        if row.delimiter and b" " in text and values.type == pa.string():
+        if layout.delimiter and b" " in text and values.type == pa.string():
             columns[name] = compute.ascii_trim_whitespace(values)
-    if row.tag:
+    if layout.tag:
         # Comparing with a Python value would import pandas, if it is installed.
-        require(columns["tag"].unique().to_pylist() == [row.tag.decode()])
+        require(columns["tag"].unique().to_pylist() == [layout.tag.decode()])
     if may_be_hexadecimal:
         require(not any(map(_has_letter_x, columns.values())))
     u, v = (_arrow_ids(columns[name]) for name in "uv")
-    require(min(u.min(), v.min()) >= row.first_id and max(u.max(), v.max()) <= row.last_id)
-    if row.first_id:
-        u, v = u - row.first_id, v - row.first_id
+    require(min(u.min(), v.min()) >= layout.first_id and max(u.max(), v.max()) <= layout.last_id)
+    if layout.first_id:
+        u, v = u - layout.first_id, v - layout.first_id
     return u, v, _arrow_weights(columns["weight"]) if "weight" in columns else None
 
 
@@ -267,22 +267,22 @@ def require(is_met: bool | np.bool_, problem: str = "pyarrow might misread this 
         raise ValueError(problem)
 
 
-def _parse_lines(file: TextFile, block: bytes, number: int, row: Row) -> Columns | None:
+def _parse_lines(file: TextFile, block: bytes, number: int, layout: LineLayout) -> Columns | None:
     """Parse lines one by one; raise an error that names the first malformed line."""
     check_last_line(file, block, number)
     lines, rows = [], []
-    for line, fields in records(file, block, number, row.delimiter):
-        if fields and not (fields[0] and fields[0][:1] in row.comments):
+    for line, fields in records(file, block, number, layout.delimiter):
+        if fields and not (fields[0] and fields[0][:1] in layout.comments):
             lines.append(line)
             try:
-                rows.append(_checked_fields(fields, row))
+                rows.append(_checked_fields(fields, layout))
             except ValueError as error:
                 file.check_line_ends(line, b" ".join(fields) + b" ")
                 file.fail(line, str(error))
     if not rows:
         return None
     us, vs, *weights = zip(*rows, strict=True)
-    u, v = (np.array(list(map(_integer, ids))) - row.first_id for ids in (us, vs))
+    u, v = (np.array(list(map(_integer, ids))) - layout.first_id for ids in (us, vs))
     return u, v, _exact_weights(file, lines.__getitem__, weights[0]) if weights else None
 
 
@@ -308,39 +308,39 @@ def records(
         file.fail(line, str(error))
 
 
-def _checked_fields(fields: list[bytes], row: Row) -> list[bytes]:
+def _checked_fields(fields: list[bytes], layout: LineLayout) -> list[bytes]:
     """Return u, v and the weight of a line; raise a ValueError if one of them is invalid."""
-    header = row.header or " ".join(row.fields).replace("tag", row.tag.decode())
-    if row.tag and fields[0] != row.tag:
+    header = layout.header or " ".join(layout.fields).replace("tag", layout.tag.decode())
+    if layout.tag and fields[0] != layout.tag:
         raise ValueError(f"expected '{header}', found {shown(b' '.join(fields))}")
-    if len(fields) != len(row.fields):
-        raise ValueError(f"expected {len(row.fields)} fields, '{header}', found {len(fields)}")
-    values = [fields[row.fields.index(name)] for name in _COLUMNS if name in row.fields]
-    if row.delimiter:
+    if len(fields) != len(layout.fields):
+        raise ValueError(f"expected {len(layout.fields)} fields, '{header}', found {len(fields)}")
+    values = [fields[layout.fields.index(name)] for name in _COLUMNS if name in layout.fields]
+    if layout.delimiter:
         values = [value.strip() for value in values]
     for end, token in enumerate(values[:2]):
         if not _INTEGER.fullmatch(token):
-            values[end] = token = _as_integer(token, row)
-        if not row.first_id <= _integer(token) <= row.last_id:
-            raise ValueError(range_problem(token[:24].decode(), row.first_id, row.last_id))
+            values[end] = token = _as_integer(token, layout)
+        if not layout.first_id <= _integer(token) <= layout.last_id:
+            raise ValueError(range_problem(token[:24].decode(), layout.first_id, layout.last_id))
     for token in values[2:]:
         _check_weight(token)
     return values
 
 
-def _as_integer(token: bytes, row: Row) -> bytes:
+def _as_integer(token: bytes, layout: LineLayout) -> bytes:
     """Return a vertex id that is written as a float, such as 5.0, as an integer."""
     value = float(token) if DECIMAL.fullmatch(token) else 0.5
     if not value.is_integer() or abs(value) >= LARGEST_EXACT:
-        raise ValueError(f"{shown(token)} is not a vertex id{_names_hint(token, row)}")
+        raise ValueError(f"{shown(token)} is not a vertex id{_names_hint(token, layout)}")
     return str(int(value)).encode()
 
 
-def _names_hint(token: bytes, row: Row) -> str:
+def _names_hint(token: bytes, layout: LineLayout) -> str:
     """Return how to read ends as names, if a token can be one."""
-    if not row.columns or is_number(token):
+    if not layout.columns or is_number(token):
         return ""
-    columns = dict(zip(row.fields, row.columns, strict=True))
+    columns = dict(zip(layout.fields, layout.columns, strict=True))
     left, right, *weight = (columns[name] for name in _COLUMNS if name in columns)
     hint = f"; if vertices have names, pass ends=({left!r}, {right!r})"
     hint += "".join(f", weight={each!r}" for each in weight)

@@ -14,7 +14,7 @@ from ..file_format import Format
 from .blocks import Blocks, Header
 from .csv import csv_tables, row_fields
 from .first_line import NUM_LINES, check_is_edge, check_is_table
-from .row_parser import Row, read_rows
+from .row_parser import LineLayout, read_rows
 from .text_file import TextFile, is_number, open_text, split_fields
 
 _COMMENTS = b"#%"
@@ -48,7 +48,7 @@ def txt_blocks(path: Path, weight: Weight = "weight", *, encoding: str | None = 
             except GraphError as error:
                 file.fail(number, str(error))
             yield Header()
-            yield from read_rows(file, Row(_COMMENTS, fields, columns=range(len(fields))))
+            yield from read_rows(file, LineLayout(_COMMENTS, fields, columns=range(len(fields))))
             return
         check_weight(weight)
         counts, width = _read_head(file)
@@ -56,10 +56,10 @@ def txt_blocks(path: Path, weight: Weight = "weight", *, encoding: str | None = 
         fields = ("u", "v", "weight" if weight else "2")[:width]
         # Ids from 1 to the stated number are valid, too: then vertex 0 has no edge.
         num_ids = num_vertices + 1 if num_vertices else num_vertices
-        row = Row(_COMMENTS, fields, num_vertices=num_ids, columns=range(width))
+        layout = LineLayout(_COMMENTS, fields, num_vertices=num_ids, columns=range(width))
         line, num_edges = counts[1] if len(counts) == 2 else (1, None)
         yield Header(num_vertices, num_edges, line, is_lenient=True)
-        blocks = read_rows(file, row)
+        blocks = read_rows(file, layout)
         yield from blocks if counts or width == 3 else _check_first_edge(file, blocks)
 
 
