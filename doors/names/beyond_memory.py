@@ -10,9 +10,6 @@ step reads and writes files:
 
 DuckDB groups and joins the names of one part at a time. Only the distinct names are sorted. Joins
 do not keep the order of pairs, so a place is stored with each name and code.
-
-A step writes to a temporary name and renames the result, so a killed run resumes at the block or
-part that it was working on.
 """
 
 from __future__ import annotations
@@ -47,7 +44,9 @@ _LEAST_FOR_DUCKDB = 2**27
 #: The largest size of a block in bytes, so that places have 32 bits.
 _MAX_BLOCK_BYTES = 2**31
 #: Folders of files that only numbering needs.
-_TEMPORARY = ("names", "codes", "dictionaries")
+_TEMPORARY = ("names", "codes", "dictionaries", "spill")
+#: The file that marks the others as valid; it has the identity of the pairs.
+_COMPLETE = "complete.json"
 #: Few names of a block are equal, so a dictionary would save no space.
 _PARQUET = "FORMAT parquet, COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1"
 
@@ -59,7 +58,7 @@ _DIVIDE = """
             SELECT l AS name, place FROM block_ends
             UNION ALL SELECT r, place + 1 FROM block_ends
         )
-    ) TO '{draft}' ({parquet}, PARTITION_BY part)
+    ) TO '{target}' ({parquet}, PARTITION_BY part)
 """
 _ENCODE = """
     CREATE OR REPLACE TEMP VIEW found AS FROM read_parquet('{found}', hive_partitioning = false);
@@ -69,12 +68,12 @@ _ENCODE = """
     );
     COPY (SELECT name, first FROM dictionary ORDER BY code) TO '{dictionary}' ({parquet});
     COPY (SELECT place, code, block FROM found JOIN dictionary USING (name))
-    TO '{draft}' ({parquet}, PARTITION_BY block)
+    TO '{target}' ({parquet}, PARTITION_BY block)
 """
 _RANK = """
     COPY (
         SELECT name FROM read_parquet('{dictionaries}', hive_partitioning = false) ORDER BY first
-    ) TO '{draft}' (FORMAT parquet)
+    ) TO '{target}' (FORMAT parquet)
 """
 
 
@@ -104,10 +103,9 @@ def number_beyond_memory(
 ) -> EdgeSource:
     """Return all named pairs as a source with `names`.
 
-    `pairs` start after those that a killed run divided; see `count_pairs_done`. The source reads
-    pairs and names from files in `folder`, which keeps them for a later run with the same
-    `identity`, a JSON value. If `folder` is None, the files are in a scratch folder, which is
-    removed when the names are no longer used.
+    The source reads pairs and names from files in `folder`, which keeps them for a later run with
+    the same `identity`, a JSON value. If `folder` is None, the files are in a scratch folder, which
+    is removed when the names are no longer used.
     """
     least = _LIBRARIES + 2 * _LEAST_FOR_DUCKDB
     if memory < least:
@@ -116,10 +114,7 @@ def number_beyond_memory(
     with contextlib.ExitStack() as resources, duckdb_errors():
         if folder is None:
             folder = Path(resources.enter_context(scratch_folder())) / "checkpoint" / "pairs"
-        if count_pairs_done(folder, identity, spill) is None:
-            _check_removable(folder)
-            _create_folder(folder, _key(identity, spill))
-        shutil.rmtree(folder / "spill", ignore_errors=True)  # of a killed run
+        _create_folder(folder)
         config = {
             "memory_limit": f"{memory // 2**20}MiB",
             "threads": threads_sharing(),
@@ -132,62 +127,47 @@ def number_beyond_memory(
                 rows = _divide(connection, pairs, folder, size, spill.parts)
                 _encode(connection, folder, spill.parts)
                 _rank(connection, folder)
+            _decode(rows, folder)
         finally:
-            shutil.rmtree(folder / "spill", ignore_errors=True)
-        _decode(rows, folder)
-        _save_json(folder / "complete.json", identity)
+            for name in _TEMPORARY:
+                shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / _COMPLETE).write_text(json.dumps(identity))
+        pa.default_memory_pool().release_unused()
         return _source(folder, resources.pop_all(), spill)
 
 
 def load_numbered(folder: Path, identity: Any, spill: Spill) -> EdgeSource | None:
     """Return the source that an earlier run with the same input stored in a folder, or None."""
-    known = _load_json(folder / "complete.json")
-    if identity is None or known != identity:
+    try:
+        known = json.loads((folder / _COMPLETE).read_text())
+    except (OSError, ValueError):
         return None
-    return _source(folder, contextlib.ExitStack(), spill)
+    return _source(folder, contextlib.ExitStack(), spill) if known == identity else None
 
 
-def count_pairs_done(folder: Path, identity: Any, spill: Spill) -> int | None:
-    """Return the number of pairs that a killed run with the same input divided, or None."""
-    state = _load_json(folder / "state.json")
-    return sum(state["rows"]) if state and state["key"] == _key(identity, spill) else None
+def _create_folder(folder: Path) -> None:
+    """Create the folder of a new run; remove files of other pairs.
 
-
-def _key(identity: Any, spill: Spill) -> list[Any]:
-    """Return the identity of the divided files; the hash depends on the version of DuckDB."""
-    return [identity, _duckdb().__version__, spill.parts]
-
-
-def _check_removable(folder: Path) -> None:
-    """Check that a folder, and the checkpoint that it is in, have only files of this module."""
+    The folder, and the checkpoint that it is in, may have only files of this module.
+    """
     known = folder, folder.with_name(LOCK)
-    expected = {"complete.json", "state.json", "edges", "names.parquet", "spill", *_TEMPORARY}
-    inside = [path for path in folder.glob("*") if path.name.removeprefix("draft-") not in expected]
+    expected = {_COMPLETE, "edges", "names.parquet", *_TEMPORARY}
+    inside = [path for path in folder.glob("*") if path.name not in expected]
     others = [*inside, *(path for path in folder.parent.glob("*") if path not in known)]
     if others:
         raise OptionError(
             f"{folder.parent}: expected an empty folder or the numbers of these pairs, found other "
             f"files such as {others[0].name!r}; choose another folder or remove this one"
         )
-
-
-def _create_folder(folder: Path, key: list[Any]) -> None:
-    """Create the folder of a new run; remove files of other pairs."""
-    for name in ("complete.json", "state.json"):  # first: they mark others as valid
-        (folder / name).unlink(missing_ok=True)
+    (folder / _COMPLETE).unlink(missing_ok=True)  # first: a kill may leave some of the others
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("edges", *_TEMPORARY):
         (folder / name).mkdir(parents=True)
-    _save_json(folder / "state.json", {"key": key, "rows": [], "divided": False})
 
 
 def _source(folder: Path, resources: contextlib.ExitStack, spill: Spill) -> EdgeSource:
-    """Return numbered pairs as a source, and remove the files that only numbering needs."""
-    for name in _TEMPORARY:
-        shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / "state.json").unlink(missing_ok=True)
+    """Return numbered pairs as a source."""
     names = StoredNames(folder / "names.parquet", resources, spill.few_bytes)
-    pa.default_memory_pool().release_unused()
     blocks = [npy_source(path) for path in sorted((folder / "edges").iterdir())]
     segments = tuple(segment for block in blocks for segment in block.segments)
     return EdgeSource(segments, num_vertices=len(names), names=names)
@@ -198,42 +178,37 @@ def _divide(
 ) -> list[int]:
     """Write the weights of each block of `size` bytes, and its names by part.
 
-    Return the number of pairs of each block, including those that a killed run divided.
+    Return the number of pairs of each block.
     """
-    state: dict[str, Any] = _load_json(folder / "state.json")
-    rows: list[int] = state["rows"]
-    for block in () if state["divided"] else _in_blocks(_of_one_type(pairs, state), size):
+    rows: list[int] = []
+    for block in _in_blocks(_of_one_type(pairs), size):
         label = f"{len(rows):08}"
         edges = folder / "edges" / label
-        edges.mkdir(exist_ok=True)
+        edges.mkdir()
         if "weight" in block.column_names:
-            _save_array(edges / "weight.npy", arrow_values("weight", block["weight"]))
+            np.save(edges / "weight.npy", arrow_values("weight", block["weight"]))
         place = np.arange(0, 2 * len(block), 2, dtype=np.uint32)
         ends = pa.table({"l": block["l"], "r": block["r"], "place": place})
         connection.register("block_ends", ends)
-        with _replacing(folder / "names" / f"block={label}") as draft:
-            _execute(connection, _DIVIDE, block=len(rows), parts=parts, draft=draft)
+        target = folder / "names" / f"block={label}"
+        _execute(connection, _DIVIDE, block=len(rows), parts=parts, target=target)
         connection.unregister("block_ends")
         rows.append(len(block))
-        _save_json(folder / "state.json", state)
-    _save_json(folder / "state.json", {**state, "divided": True})
     return rows
 
 
-def _of_one_type(pairs: Iterator[Any], state: dict[str, Any]) -> Iterator[Any]:
-    """Convert pairs to the types of the first pairs, which `state` keeps for a later run."""
-    first = sum(state["rows"])
+def _of_one_type(pairs: Iterator[Any]) -> Iterator[Any]:
+    """Convert pairs to the types of the first pairs."""
+    name_type = weight_dtype = None
+    first = 0
     for table in pairs:
         left, right, *weight = table.columns
-        dtype = arrow_dtype("weight", weight[0].type).str if weight else None
-        if "names" not in state:
-            schema = pa.schema([("name", common_type([left.type, right.type]))])
-            state.update(names=schema.serialize().to_pybytes().hex(), weight=dtype)
-        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(state["names"])))
-        name_type = schema.field("name").type
+        name_type = name_type or common_type([left.type, right.type])
         common_type([name_type, left.type, right.type])
-        if dtype is not None:
-            check_dtype(first, np.dtype(dtype), np.dtype(state["weight"]))
+        for column in weight:
+            dtype = arrow_dtype("weight", column.type)
+            weight_dtype = dtype if weight_dtype is None else weight_dtype
+            check_dtype(first, dtype, weight_dtype)
         try:
             ends = left.cast(name_type), right.cast(name_type)
         except pa.ArrowInvalid as error:
@@ -263,14 +238,11 @@ def _encode(connection: Any, folder: Path, parts: int) -> None:
     for part in range(parts):
         report_progress("number names", part, parts)
         folders = [block / f"part={part}" for block in (folder / "names").iterdir()]
-        codes = folder / "codes" / f"part={part}"
-        if not codes.exists() and any(path.exists() for path in folders):
-            with (
-                _replacing(codes) as draft,  # renamed last: then the part is complete
-                _replacing(folder / "dictionaries" / f"{part}.parquet") as dictionary,
-            ):
-                names = f"{glob.escape(str(folder))}/names/block=*/part={part}/*.parquet"
-                _execute(connection, _ENCODE, found=names, dictionary=dictionary, draft=draft)
+        if any(path.exists() for path in folders):
+            names = f"{glob.escape(str(folder))}/names/block=*/part={part}/*.parquet"
+            dictionary = folder / "dictionaries" / f"{part}.parquet"
+            codes = folder / "codes" / f"part={part}"
+            _execute(connection, _ENCODE, found=names, dictionary=dictionary, target=codes)
         for path in folders:
             shutil.rmtree(path, ignore_errors=True)
     report_progress("number names", parts, parts)
@@ -278,10 +250,8 @@ def _encode(connection: Any, folder: Path, parts: int) -> None:
 
 def _rank(connection: Any, folder: Path) -> None:
     """Write all names in the order in which they first appear."""
-    if not (folder / "names.parquet").exists():
-        with _replacing(folder / "names.parquet") as draft:
-            dictionaries = f"{glob.escape(str(folder))}/dictionaries/*.parquet"
-            _execute(connection, _RANK, dictionaries=dictionaries, draft=draft)
+    dictionaries = f"{glob.escape(str(folder))}/dictionaries/*.parquet"
+    _execute(connection, _RANK, dictionaries=dictionaries, target=folder / "names.parquet")
 
 
 def _decode(rows: list[int], folder: Path) -> None:
@@ -291,15 +261,13 @@ def _decode(rows: list[int], folder: Path) -> None:
     for block, count in enumerate(rows):
         report_progress("number pairs", sum(rows[:block]), sum(rows))
         edges = folder / "edges" / f"{block:08}"
-        if (edges / "v.npy").exists():
-            continue
         ends = np.empty(2 * count, dtype)
         for part, number in numbers.items():
             for path in (folder / "codes" / f"part={part}" / f"block={block}").glob("*"):
                 codes = parquet.read_table(path, partitioning=None)
                 ends[np.asarray(codes["place"])] = number[np.asarray(codes["code"])]
-        _save_array(edges / "u.npy", ends[0::2])
-        _save_array(edges / "v.npy", ends[1::2])
+        np.save(edges / "u.npy", ends[0::2])
+        np.save(edges / "v.npy", ends[1::2])
     report_progress("number pairs", sum(rows), sum(rows))
 
 
@@ -348,31 +316,3 @@ def _duckdb() -> Any:
 def _execute(connection: Any, statements: str, **values: Any) -> None:
     quoted = {name: str(value).replace("'", "''") for name, value in values.items()}
     connection.execute(statements.format(parquet=_PARQUET, **quoted))
-
-
-@contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """Yield a temporary path; rename it to the target when the block ends."""
-    draft = target.with_name(f"draft-{target.name}")
-    for path in (draft, target):
-        if path.is_dir():  # of a killed run
-            shutil.rmtree(path)
-    yield draft
-    draft.replace(target)
-
-
-def _save_array(path: Path, values: NDArray[Any]) -> None:
-    with _replacing(path) as draft, draft.open("wb") as file:
-        np.save(file, values)
-
-
-def _save_json(path: Path, value: Any) -> None:
-    with _replacing(path) as draft:
-        draft.write_text(json.dumps(value))
-
-
-def _load_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -22,7 +21,7 @@ from ..file_checks import file_fingerprint
 from ..formats import parts_of
 from ..libraries.dask import is_dask
 from ..places.url import places_of
-from .beyond_memory import Spill, count_pairs_done, load_numbered, number_beyond_memory
+from .beyond_memory import Spill, load_numbered, number_beyond_memory
 from .codes import number_names
 from .on_workers import number_on_workers
 from .pairs import named_pairs
@@ -51,7 +50,6 @@ def number_graph(
         _check_ends(ends)
     if cluster is not None and is_dask(graph):
         return number_on_workers(graph, ends, weight, cluster)
-    pairs = partial(named_pairs, graph, ends, weight, format, encoding)
     folder = identity = None
     files = places_of(graph)
     if checkpoint is not None and files:
@@ -66,10 +64,7 @@ def number_graph(
         ]
         if (stored := load_numbered(folder, identity, spill)) is not None:
             return stored
-        num_done = None if memory is None else count_pairs_done(folder, identity, spill)
-        if memory is not None and num_done is not None:
-            return number_beyond_memory(pairs(num_done), memory, folder, identity, spill)
-    tables = pairs()
+    tables = named_pairs(graph, ends, weight, format, encoding)
     loaded, size = deque[Any](), 0
     for table in tables:
         loaded.append(table)

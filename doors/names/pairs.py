@@ -27,9 +27,8 @@ def named_pairs(
     weight: Column | None,
     format: str | None = None,  # noqa: A002
     encoding: str | None = None,
-    first: int = 0,
 ) -> Iterator[Any]:
-    """Yield the pairs of a graph whose vertices have names, in order, from edge `first` on.
+    """Yield the pairs of a graph whose vertices have names, in order.
 
     Each block of pairs is a `pyarrow.Table` with the columns l and r, and weight if the graph has
     weights. The names are strings, integers or structs of these.
@@ -37,12 +36,8 @@ def named_pairs(
     The graph is a table of pandas, polars, pyarrow, Dask or any library that supports Arrow; a path
     of a Parquet, Arrow or text file; or an iterable of these. `ends` and `weight` name its columns.
     """
-    choose, num_to_skip = Chooser(weight, ends), first
+    choose, first = Chooser(weight, ends), 0
     for (left, right, weights), table in _tables(graph, choose, format, encoding):
-        if num_to_skip >= len(table):
-            num_to_skip -= len(table)
-            continue
-        table, num_to_skip = table.slice(num_to_skip), 0
         fields = [*map(_field_name, columns_in(left), columns_in(right), count(1))]
         pairs = {}
         for end, columns in (("l", left), ("r", right)):

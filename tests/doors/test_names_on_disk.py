@@ -1,8 +1,7 @@
-"""Names that do not fit in memory: DuckDB gives the same numbers, and a killed run resumes."""
+"""Names that do not fit in memory: DuckDB gives the same numbers, and a checkpoint keeps them."""
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import itertools
 import json
@@ -27,6 +26,7 @@ from mstflow.doors.names.beyond_memory import Spill, duckdb_errors
 from mstflow.doors.names.number import number_graph
 from mstflow.errors import GraphError, MemoryBoundError, OptionError
 from mstflow.graphs.source import EdgeSource
+from mstflow.progress import set_listener
 
 ENDS = ("left", "right")
 KEPT = ["complete.json", "edges", "names.parquet"]
@@ -144,47 +144,35 @@ def test_a_checkpoint_keeps_the_numbers(tmp_path, capsys, monkeypatch):
             numbered("pairs.parquet", checkpoint=folder)
 
 
-class Killed(BaseException):
-    pass
-
-
-@contextlib.contextmanager
-def stopped(monkeypatch, after, done):
-    """Fail instead of the rename number `after`, which is the only trace of a killed run."""
-    replace = Path.replace
-
-    def stop(path, target):
-        if len(done) == after:
-            raise Killed
-        done.append(Path(target).name)
-        return replace(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", stop)
-        yield
-
-
-def test_a_killed_run_resumes_at_its_last_file(tmp_path, monkeypatch):
+def test_a_killed_run_begins_anew(tmp_path):
+    """Files of a run without `complete.json` may be incomplete."""
     path, folder = tmp_path / "pairs.parquet", tmp_path / "kept"
     parquet.write_table(random_pairs(NAMES, "f4", 210), path, row_group_size=99)
     in_memory = number_graph(path, ENDS, "weight")
+    numbered(path, spill=BLOCKS, checkpoint=folder)
+    (folder / "pairs" / "complete.json").write_text("[[")
+    (folder / "pairs" / "names.parquet").write_bytes(b"PAR1")
+    shutil.copytree(folder / "pairs" / "edges" / "00000000", folder / "pairs" / "edges" / "7")
+    for name in ("names/block=00000000", "codes/part=1", "dictionaries", "spill"):
+        (folder / "pairs" / name).mkdir(parents=True)
+    graph = numbered(path, spill=BLOCKS, checkpoint=folder)
+    check_same(graph, in_memory)
+    assert list(graph.names) == list(in_memory.names)
+    assert sorted(file.name for file in (folder / "pairs").iterdir()) == KEPT
 
-    def resumed(after, done):
-        with stopped(monkeypatch, after, done):
-            return numbered(path, spill=BLOCKS, checkpoint=folder)
 
-    resumed(None, every := [])
-    assert {"block=00000002", "part=1", "names.parquet", "v.npy"} < set(every)
-    for after in range(len(every)):
-        shutil.rmtree(folder)
-        with pytest.raises(Killed):
-            resumed(after, done := [])
-        graph = resumed(None, rest := [])
-        assert done == every[:after]
-        assert len(rest) <= len(every) - after + 2  # one block or part is begun anew
-        check_same(graph, in_memory)
-        assert list(graph.names) == list(in_memory.names)
-        assert sorted(file.name for file in (folder / "pairs").iterdir()) == KEPT
+def interrupt(step, done, total):
+    """Interrupt when the columns are written, which is the last step."""
+    if step == "number pairs":
+        raise KeyboardInterrupt
+
+
+def test_temporary_files_are_removed_after_an_interrupt(tmp_path):
+    path, folder = tmp_path / "pairs.parquet", tmp_path / "kept"
+    parquet.write_table(random_pairs(NAMES, "f4"), path)
+    with pytest.raises(KeyboardInterrupt), set_listener(interrupt):
+        numbered(path, checkpoint=folder)
+    assert sorted(file.name for file in (folder / "pairs").iterdir()) == KEPT[1:]
 
 
 @pytest.mark.parametrize("name", ["name=x", "place=7", "block=3", "part=1", "code=1", "first=0"])
@@ -197,28 +185,6 @@ def test_a_folder_that_looks_like_a_partition(tmp_path, name):
     check_same(graph, in_memory)
     assert graph.names.numbers(list(in_memory.names)).tolist() == list(range(len(in_memory.names)))
     assert graph.names.values.to_pylist() == list(in_memory.names)
-
-
-@pytest.mark.parametrize("after", [15, None])
-def test_a_run_killed_while_it_removes_files_of_other_pairs(tmp_path, monkeypatch, after):
-    paths, folder = [tmp_path / "one.parquet", tmp_path / "two.parquet"], tmp_path / "kept"
-    for path in paths:
-        parquet.write_table(random_pairs(NAMES, "f4"), path, row_group_size=99)
-    with contextlib.suppress(Killed), stopped(monkeypatch, after, []):
-        numbered(paths[0], spill=BLOCKS, checkpoint=folder)
-    removed = tmp_path / "removed"
-
-    def remove_one(pairs, **_):
-        next((pairs / "edges").iterdir()).rename(removed)
-        raise Killed
-
-    with monkeypatch.context() as patch, contextlib.suppress(Killed):
-        patch.setattr(shutil, "rmtree", remove_one)  # a kill in the middle of it
-        numbered(paths[1], spill=BLOCKS, checkpoint=folder)
-    assert removed.exists()
-    in_memory = number_graph(paths[0], ENDS, "weight")
-    graph = numbered(paths[0], spill=BLOCKS, checkpoint=folder)
-    check_same(graph, in_memory)
 
 
 @pytest.mark.parametrize("other", ["pairs/thesis.txt", "pairs/edges.csv", "identity.json"])
@@ -236,11 +202,9 @@ def test_other_files_are_not_removed(tmp_path, other):
     assert kept.exists()
 
 
-def test_a_resumed_run_needs_memory_too(tmp_path, monkeypatch):
+def test_numbering_needs_memory(tmp_path):
     path = tmp_path / "pairs.parquet"
     parquet.write_table(random_pairs(["a", "b"], "f4"), path)
-    with contextlib.suppress(Killed), stopped(monkeypatch, 4, []):
-        numbered(path, checkpoint=tmp_path / "kept")
     with pytest.raises(MemoryBoundError, match="to number the names of vertices on disk"):
         numbered(path, memory=2**20, checkpoint=tmp_path / "kept")
 
