@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -78,26 +77,6 @@ _MODULES = {
     "stages": ("Stage", "stage"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def _check_interpreter() -> None:
-    """Raise an InterpreterError if this is not the main interpreter of its process."""
-    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
-    try:
-        interpreters = importlib.import_module(name)
-    except ImportError:  # another implementation of Python
-        return
-    if interpreters.get_current() != interpreters.get_main():
-        from .errors import InterpreterError
-
-        message = (
-            "mstflow does not run in a subinterpreter, because NumPy and Numba do not; import it "
-            "in the main interpreter or in another process"
-        )
-        raise InterpreterError(message)
-
-
-_check_interpreter()
 
 
 def __getattr__(name: str) -> Any:

@@ -123,10 +123,6 @@ class KernelError(MstflowError, RuntimeError):
     """A GPU failed, or a kernel did not compile. The message names the task or kernel."""
 
 
-class InterpreterError(MstflowError, ImportError):
-    """mstflow was imported in a subinterpreter, which NumPy and Numba do not support."""
-
-
 class GraphWarning(_Printable, UserWarning):
     """A graph can be read, but is probably not what its user means."""
 
