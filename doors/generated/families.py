@@ -7,20 +7,15 @@ parameter is out of range.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ...graphs.permutation import Words
-from .counter_random import draw, draw_below, sample, stream_key
-from .generated import Generated, checked_integer, shuffled
-
-#: A number of pairs, and a function from the numbers of pairs to their ends.
-Pairs = tuple[int, Callable[[Words], tuple[Words, Words]]]
+from .counter_random import draw, draw_below, stream_key
+from .generated import Generated, checked_integer
 
 
 def random(vertices: int, edges: int, loops: bool = True, **options: Any) -> Generated:
@@ -188,62 +183,6 @@ def complete(vertices: int, **options: Any) -> Generated:
     return Generated(vertices, pairs, lambda numbers, _: _pairs(numbers, vertices), **options)
 
 
-def ssca2(
-    scale: int,
-    max_clique_size: int = 0,
-    interclique: float = 0.5,
-    max_parallel: int = 3,
-    **options: Any,
-) -> Generated:
-    """SSCA#2: cliques of random sizes among 2^scale vertices, with fewer edges at larger distances.
-
-    Cliques are intervals of vertices. Their sizes are uniform from 1 to `max_clique_size`; 0 stands
-    for 2^(scale / 3), the default of the benchmark. Vertices form a ring. For each distance d = 1,
-    2, 4, ... below 2^scale, consider the vertices whose neighbour at distance d is in another
-    clique. A fraction `interclique` / d of these vertices is joined to this neighbour. Each pair of
-    neighbours has 1 to `max_parallel` edges, with equal probability.
-
-    The benchmark tosses a coin for each vertex and distance. Here the expected number of vertices
-    is chosen at random, so that the number of an edge determines its ends. Cliques are drawn in
-    advance and use about 8 log2(`max_clique_size`) bytes each. The benchmark also shuffles
-    vertices and edges and draws weights from 1 to 2^scale. Use the options to do the same.
-
-    Source: "HPCS Scalable Synthetic Compact Applications #2, Graph Analysis", version 1.1, 2006.
-    """
-    scale = checked_integer("scale", scale, 0, 40)
-    vertices = 2**scale
-    # A clique has at most half of the vertices, so no distance leads around the ring into it.
-    limit = max_clique_size or int(2 ** (scale / 3))
-    limit = checked_integer("max_clique_size", limit, 1, max(vertices // 2, 1))
-    max_parallel = checked_integer("max_parallel", max_parallel, 1, 2**20)
-    seed = checked_integer("seed", options.get("seed", 0), 0, 2**64 - 1)
-    if not 0 <= interclique <= 1:
-        raise OptionError(f"interclique must be between 0 and 1, not {interclique!r}")
-    cliques = _clique_starts(vertices, limit, stream_key(seed, "cliques"))
-    groups = [_pairs_in_cliques(cliques)]
-    for distance in (2**level for level in range(scale)):
-        share = Fraction(float(interclique)) / distance
-        key = stream_key(seed, f"distance {distance}")
-        groups.append(_pairs_between_cliques(cliques, distance, share, key))
-    pairs = sum(count for count, _ in groups)
-    group_starts = _starts([count for count, _ in groups])
-    # In a random order of the pairs, a prefix has a second edge, a shorter one a third edge, etc.
-    copy_starts = _starts([pairs * n // max_parallel for n in range(max_parallel, 0, -1)])
-
-    def ends(numbers: Words, _: int) -> tuple[Words, Words]:
-        copy, pair = _locate(copy_starts, numbers)
-        is_parallel = copy > 0
-        pair[is_parallel] = shuffled(pair[is_parallel], pairs, stream_key(seed, "parallel"))
-        group, rank = _locate(group_starts, pair)
-        u, v = np.empty_like(pair), np.empty_like(pair)
-        for number in np.unique(group):
-            is_member = group == number
-            u[is_member], v[is_member] = groups[number][1](rank[is_member])
-        return u, v
-
-    return Generated(vertices, int(copy_starts[-1]), ends, **options)
-
-
 FAMILIES: Mapping[str, Callable[..., Generated]] = {
     "random": random,
     "rmat": rmat,
@@ -255,63 +194,10 @@ FAMILIES: Mapping[str, Callable[..., Generated]] = {
     "chain": chain,
     "star": star,
     "complete": complete,
-    "ssca2": ssca2,
 }
 
 
-def _clique_starts(vertices: int, limit: int, key: int) -> Words:
-    """Return the first vertex of each clique, and at the end the number of vertices."""
-    count = 1
-    while True:
-        sizes = draw_below(np.arange(count, dtype=np.uint64), limit, key) + 1
-        starts = _starts(sizes)
-        if starts[-1] >= vertices:
-            return np.append(starts[starts < vertices], np.uint64(vertices))
-        count *= 2
-
-
-def _pairs_in_cliques(cliques: Words) -> Pairs:
-    """Return all pairs of two vertices of the same clique."""
-    sizes = np.diff(cliques)
-    starts = _starts(sizes * (sizes - 1) // 2)
-
-    def ends(numbers: Words) -> tuple[Words, Words]:
-        clique, rank = _locate(starts, numbers)
-        u, v = _pairs(rank, sizes[clique])
-        return u + cliques[clique], v + cliques[clique]
-
-    return int(starts[-1]), ends
-
-
-def _pairs_between_cliques(cliques: Words, distance: int, share: Fraction, key: int) -> Pairs:
-    """Return a random fraction of the pairs at a distance in the ring that join two cliques."""
-    sizes = np.diff(cliques)
-    # For the last `distance` vertices of a clique, the neighbour is in another clique.
-    starts = _starts(np.minimum(sizes, distance)) if distance < sizes.max() else cliques
-    total, vertices = int(starts[-1]), int(cliques[-1])
-    kept = round(total * share)
-
-    def ends(numbers: Words) -> tuple[Words, Words]:
-        chosen = sample(numbers, kept, total, key)
-        next_clique = _locate(starts, chosen)[0] + 1
-        u = cliques[next_clique] - (starts[next_clique] - chosen)
-        return u, (u + distance) % vertices
-
-    return kept, ends
-
-
-def _starts(lengths: Words | list[int]) -> Words:
-    """Return the starts of consecutive ranges with these lengths, and the end of the last."""
-    return np.cumsum(np.append(np.uint64(0), np.array(lengths, dtype=np.uint64)), dtype=np.uint64)
-
-
-def _locate(starts: Words, numbers: Words) -> tuple[NDArray[np.intp], Words]:
-    """Return for each number the range that contains it, and its offset in this range."""
-    which = np.searchsorted(starts, numbers, side="right") - 1
-    return which, numbers - starts[which]
-
-
-def _pairs(numbers: Words, size: int | Words) -> tuple[Words, Words]:
+def _pairs(numbers: Words, size: int) -> tuple[Words, Words]:
     """Return the pairs u < v < `size` with these numbers in lexicographic order."""
     # From the last pair backwards, rows have lengths 1, 2, 3, ...: row r starts at r (r + 1) / 2.
     back = (size * (size - 1) // 2 - 1) - numbers

@@ -29,7 +29,6 @@ from mstflow.doors.generated.families import (
     hypercube,
     random,
     rmat,
-    ssca2,
     star,
 )
 from mstflow.doors.write import write_table
@@ -49,7 +48,6 @@ GOLDEN = {
     "chain": (2303167000, 3836416277),
     "star": (1569847952, 2575956644),
     "complete": (3836197717, 1496268487),
-    "ssca2": (2103606340, 59857694),
 }
 THINNED = {"keep": 0.5, "shuffle_vertices": True, "shuffle_edges": True, "seed": 7}
 WEIGHTS = ("float32", "float64", "int:-5:5", "uint8:0:255", "int64:0:9223372036854775807")
@@ -190,57 +188,6 @@ def test_chain_star_complete():
     for vertices in (1, 2, 3, 50):
         assert pairs(complete(vertices)) == list(combinations(range(vertices), 2))
     assert [family(1).num_vertices for family in (chain, star, complete)] == [1, 1, 1]
-
-
-def cliques_of(graph):
-    """Return the first vertices of cliques that no edge joins."""
-    labels = mstflow.minimum_spanning_forest(whole(graph), num_vertices=graph.num_vertices).labels
-    return np.flatnonzero(np.diff(labels, prepend=-1))
-
-
-def test_ssca2_cliques():
-    graph = ssca2(scale=15, max_clique_size=20, interclique=0, max_parallel=1, seed=2)
-    starts = cliques_of(graph)
-    sizes = np.diff(starts, append=2**15)
-    expected = [
-        pair
-        for a, k in zip(starts, sizes, strict=True)
-        for pair in combinations(range(a, a + k), 2)
-    ]
-    assert pairs(graph) == expected
-    # Chi-squared of 19 degrees of freedom; the last clique is what remains.
-    counts = np.bincount(sizes[:-1], minlength=21)[1:]
-    mean = counts.sum() / 20
-    assert sizes.max() == 20
-    assert ((counts - mean) ** 2 / mean).sum() < 19 + 4 * 6.2
-
-
-@pytest.mark.parametrize("limit", [1, 12, 512])
-def test_ssca2_between_cliques(limit):
-    vertices = 2**10
-    options = {"scale": 10, "max_clique_size": limit, "max_parallel": 1, "seed": 4}
-    starts = cliques_of(ssca2(**options, interclique=0))
-    clique = np.searchsorted(starts, np.arange(vertices), side="right")
-    u, v, _ = whole(ssca2(**options, interclique=0.6))
-    leaves = clique[u] != clique[v]
-    inside = np.diff(starts, append=vertices)
-    assert (~leaves).sum() == (inside * (inside - 1) // 2).sum()
-    joined = set(zip(u[leaves].tolist(), v[leaves].tolist(), strict=True))
-    assert len(joined) == leaves.sum()
-    distances = Counter((b - a) % vertices for a, b in joined)
-    for d in (2**k for k in range(10)):
-        candidates = (clique != np.roll(clique, -d)).sum()
-        assert distances.pop(d, 0) == round(candidates * 0.6 / d)
-    assert not distances
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 7])
-def test_ssca2_parallel_edges(most):
-    counts = Counter(pairs(ssca2(scale=9, max_parallel=most)))
-    sizes = np.bincount(list(counts.values()), minlength=most + 1)
-    assert len(counts) == ssca2(scale=9, max_parallel=1).num_edges
-    assert len(sizes) == most + 1
-    assert abs(sizes[1:] - len(counts) / most).max() <= 1
 
 
 @pytest.mark.parametrize("vertices", [2**26 + 1, 2**31])
@@ -480,11 +427,6 @@ def test_draw_below(bound):
         (lambda: star(0), "vertices must be"),
         (lambda: complete(0), "vertices must be"),
         (lambda: random(1, 5, loops=False), "vertices must be an integer from 2 to"),
-        (lambda: ssca2(41), "scale must be an integer from 0 to 40"),
-        (lambda: ssca2(5, 17), "max_clique_size must be an integer from 1 to 16"),
-        (lambda: ssca2(5, max_parallel=0), "max_parallel must be"),
-        (lambda: ssca2(5, interclique=1.1), "interclique must be between"),
-        (lambda: ssca2(5, seed=-1), "seed must be"),
         (lambda: chain(5).edges(3, 5), "stop must be an integer from 0 to 4"),
         (lambda: chain(5).edges(3, 2), "start must be an integer from 0 to 2"),
         (lambda: list(chain(5).blocks(0)), "size must be"),

@@ -23,7 +23,6 @@ FAMILY_SIZES = {
     "chain": {"vertices": 500},
     "star": {"vertices": 500},
     "complete": {"vertices": 40},
-    "ssca2": {"scale": 8},
 }
 
 
