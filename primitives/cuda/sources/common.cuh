@@ -1,9 +1,9 @@
 // Functions that all kernels share: integer types, atomic operations, sets of positions.
 //
-// A kernel is a template over the types of its arrays, which are unsigned. Its first parameter is
-// the number of elements; each thread processes one. All scalars are u64. No thread waits for
-// another, and the result does not depend on their order. The last two functions are called by all
-// threads of a warp.
+// A kernel is a template over the types of its arrays, which are unsigned. The name of a type states
+// its widths (see `kernels.py`). The first parameter of a kernel is the number of elements; each
+// thread processes one. All scalars are u64. No thread waits for another, and the result does not
+// depend on their order. The last two functions are called by all threads of a warp.
 #pragma once
 
 using u8 = unsigned char;

@@ -30,8 +30,8 @@ __global__ void move_labels(
 }
 
 // A record is a word with the key in its upper half and the position in its lower half.
-template <class Index, class Key>
-__global__ void lower_records(u64 size, const Index* index, const Key* key, u64* records) {
+template <class Index, class ShortKey>
+__global__ void lower_records(u64 size, const Index* index, const ShortKey* key, u64* records) {
     u64 i = thread_index();
     if (i < size) lower(records + index[i], u64(key[i]) << 32 | i);
 }

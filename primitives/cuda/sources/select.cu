@@ -6,10 +6,10 @@ __global__ void flag(u64 size, const u8* mask, u32* bits) {
     write_bit(bits, size, i, i < size && mask[i]);
 }
 
-template <class T>
-__global__ void mark(u64 size, const T* values, u64 lowest, u32* bits) {
+template <class Value>
+__global__ void mark(u64 size, const Value* values, u64 lowest, u32* bits) {
     u64 i = thread_index();
-    if (i < size) add(bits, T(values[i] - T(lowest)));
+    if (i < size) add(bits, Value(values[i] - Value(lowest)));
 }
 
 // Each thread counts one tile. The last tile may have fewer words.
