@@ -111,6 +111,10 @@ class WorkerError(MstflowError, RuntimeError):
     """A worker died, or does not support a requirement of the run."""
 
 
+class LostWorkerError(WorkerError):
+    """A worker died with results that no other worker can compute alone."""
+
+
 class PipelineError(MstflowError, TypeError):
     """A pipeline or stage cannot run as declared. The message names the stage."""
 

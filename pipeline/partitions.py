@@ -61,7 +61,8 @@ def _for_processes(source: EdgeSource, scheduler: Scheduler) -> EdgeSource:
             segments.append(Delayed(sent, stop=segment.num_edges))
         else:
             path = Path(scheduler.input_folder, f"input-{source.first_id}-{len(segments)}")
-            doors.write_graph(path, EdgeSource((segment,), is_checked=True))
+            if not path.exists():  # written before a worker died
+                doors.write_graph(path, EdgeSource((segment,), is_checked=True))
             segments += doors.npy_source(path).segments
     return replace(source, segments=tuple(segments))
 

@@ -77,30 +77,28 @@ class Run:
                 self._bucket_folder(records) as folder,
                 keeping_blocks(for_next=request.bound is None and graph.is_in_memory),
             ):
-                parts = split(source, self.plan.partitions, self.scheduler)
-                fields, report = self._execute(
-                    self._partition_fields(parts),
-                    self._initial_fields() | self._reader(folder),
-                    records,
-                )
+                shared = self._initial_fields() | self._reader(folder)
+                fields, report = self._execute(shared, records)
             report.plan = self.plan
             return Outcome(self._results(fields), report)
 
-    def _execute(
-        self,
-        partitions: list[dict[str, Any]],
-        shared: dict[str, Any],
-        records: Callable[[str], Record] | None,
-    ) -> Outcome:
+    def _execute(self, shared: dict[str, Any], records: Callable[[str], Record] | None) -> Outcome:
         """Run the dataflow; partitions of several processes that exchange values are ranks."""
         flow, scheduler, backend = self.flow, self.scheduler, self.task_backend
         if scheduler.is_remote and STRATEGIES[self.plan.strategy].exchanges:
             from .ranks.executor import execute_on_ranks
 
-            return execute_on_ranks(flow, partitions, shared, scheduler=scheduler, backend=backend)
+            return execute_on_ranks(
+                flow,
+                self._partition_fields,
+                shared,
+                scheduler=scheduler,
+                backend=backend,
+                checkpoint=records,
+            )
         return execute(
             flow,
-            partitions,
+            self._partition_fields(),
             shared,
             scheduler=scheduler,
             backend=backend,
@@ -108,8 +106,9 @@ class Run:
             checkpoint=records,
         )
 
-    def _partition_fields(self, parts: list[EdgeSource]) -> list[dict[str, Any]]:
-        """Return the initial fields of each partition."""
+    def _partition_fields(self) -> list[dict[str, Any]]:
+        """Return the initial fields of each partition; send it to a worker if it is in memory."""
+        parts = split(self.source, self.plan.partitions, self.scheduler)
         if "rank" not in self.flow.inputs:
             return [{"source": part} for part in parts]
         return [{"source": part, "rank": rank} for rank, part in enumerate(parts)]

@@ -67,6 +67,8 @@ class Sizes:
     #: Bytes that a thread copies to a GPU at once, by a buffer in pinned memory. CuPy never frees
     #: these buffers, so they should be small. One is filled while others are copied.
     copied_to_device: int = 2**23
+    #: Seconds between two saves of unfinished work in a checkpoint.
+    seconds_unsaved: float = 20.0
     #: Vertices with consecutive ids that stay together in the order of a sweep; a power of two.
     tile: int = 2**10
     #: Bytes up to which the labels at a threshold stay in memory while a table is written.

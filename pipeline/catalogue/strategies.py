@@ -162,7 +162,8 @@ class Strategy(NamedTuple):
     gives_fields: bool = False
     #: Whether it needs a graph of `mstflow.grid`.
     needs_grid: bool = False
-    #: Whether its partitions exchange values, so that each is a rank.
+    #: Whether its partitions exchange values, so that each is a rank. Ranks in several processes
+    #: support checkpoints.
     exchanges: bool = False
 
 

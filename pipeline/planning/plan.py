@@ -321,8 +321,13 @@ def _check_strategy(situation: Situation, strategy: str) -> None:
             "runs as one task; choose scheduler 'inline', or another strategy",
         ),
         (
-            request.checkpoint is not None and not chosen.streams,
+            request.checkpoint is not None and not (chosen.streams or chosen.exchanges),
             "does not support checkpoint=; choose another strategy",
+        ),
+        (
+            request.checkpoint is not None and chosen.exchanges and not situation.workers.is_remote,
+            "supports checkpoint= on a cluster, and with scheduler 'processes'; choose one, or "
+            "another strategy",
         ),
         (
             request.bound is not None and not chosen.is_bounded,

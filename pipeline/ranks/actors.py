@@ -17,13 +17,13 @@ import itertools
 import pickle
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from ...errors import MstflowError, WorkerError
+from ...errors import LostWorkerError, MstflowError, WorkerError
 from ...progress import has_listener, report_progress
 from ..schedulers.dask_schedulers import Cluster
 
@@ -78,7 +78,10 @@ class Actor:
         """Show that the actor exists."""
 
     async def run(self, number: int, actors: Sequence[Any], ranks: Sequence[range]) -> list[Any]:
-        """Call the functions at once; `actors` and their `ranks` are all in order."""
+        """Call the functions at once; `actors` and their `ranks` are all in order.
+
+        The error of a function is its result: without an answer, the worker is lost.
+        """
         self._number, self._actors, self._ranks = number, actors, ranks
         futures = []
         for rank, function, inputs in zip(
@@ -92,7 +95,7 @@ class Actor:
             futures.append(asyncio.wrap_future(result))
         results = await asyncio.gather(*futures)
         self._leave()
-        return _without_failures(results)
+        return results
 
     def _call(
         self, result: Future[Any], rank: int, function: Callable[..., Any], inputs: list[Any]
@@ -182,7 +185,7 @@ class Actor:
                     future.result()
                 self._actors[place].check().result(_ANSWER_SECONDS)
             except Exception as error:
-                raise WorkerError(
+                raise LostWorkerError(
                     f"a worker died: {_named(self._ranks[place])} does not answer"
                 ) from error
 
@@ -212,45 +215,61 @@ def run_actors(
         for own in ranks
     ]
     actors: Sequence[Any] = ()
+    runs: list[Any] = []
     try:
         report_progress("wait until workers have started all ranks", 0, 0)
-        actors = cluster.gather(handles)
-        with cluster.errors():
-            runs = [actor.run(number, actors, ranks) for number, actor in enumerate(actors)]
-            return _results(cluster, handles, runs, ranks)
+        with _losses(count):
+            actors = cluster.gather(handles)
+            with cluster.errors():
+                runs += (actor.run(number, actors, ranks) for number, actor in enumerate(actors))
+                results = _results(cluster, handles, runs, ranks)
     except BaseException as error:
         for actor in actors:
             with contextlib.suppress(Exception):  # its worker may have died
                 actor.stop("the caller did not wait for the results").result(_STOP_SECONDS)
-        # `distributed` raises one of these, depending on the moment at which a worker dies.
-        if isinstance(error, OSError | RuntimeError) and not isinstance(error, MstflowError):
-            raise WorkerError(_LOST.format(f"one of {count} ranks")) from error
+        if isinstance(error, LostWorkerError):  # the caller may start the other ranks again
+            for run in runs:
+                with contextlib.suppress(Exception):
+                    run.result(_ANSWER_SECONDS)
         raise
     finally:
         cluster.cancel(handles)
+    return _without_failures(results)
+
+
+@contextlib.contextmanager
+def _losses(count: int) -> Iterator[None]:
+    """Convert the errors that `distributed` raises, depending on the moment of a worker's death."""
+    try:
+        yield
+    except MstflowError:
+        raise
+    except (OSError, RuntimeError) as error:
+        raise LostWorkerError(_LOST.format(f"one of {count} ranks")) from error
 
 
 def _results(
     cluster: Cluster, handles: Sequence[Any], runs: Sequence[Any], ranks: Sequence[range]
 ) -> list[Any]:
-    """Wait for the runs of actors, and return the results of their ranks."""
+    """Wait for the runs of actors, and return the results of their ranks, or their errors."""
     shown = None
     while waiting := [run for run in runs if not run.done()]:
         for own, handle in zip(ranks, handles, strict=True):
             if handle.result.status != "finished":
-                raise WorkerError(_LOST.format(f"{_named(own)} of {ranks[-1].stop}"))
+                raise LostWorkerError(_LOST.format(f"{_named(own)} of {ranks[-1].stop}"))
         if has_listener() and shown != cluster.progress:
             shown = cluster.progress
             report_progress(*shown)
         with contextlib.suppress(Exception):
             waiting[0].result(_POLL_SECONDS)
     results: list[Any] = []
-    for run in runs:
+    for own, run in zip(ranks, runs, strict=True):
         try:
             results += run.result()
         except Exception as error:
-            results.append(error)
-    return _without_failures(results)
+            lost = f"{_named(own)} of {ranks[-1].stop}"
+            raise LostWorkerError(_LOST.format(lost)) from error
+    return results
 
 
 def _sendable(error: BaseException) -> Exception:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 import dask
 
-from ...errors import MstflowError, WorkerError
+from ...errors import LostWorkerError, MstflowError, WorkerError
 from ...primitives.cuda.device import computing_here
 from ...progress import Listener, has_listener, report_progress, set_listener
 from ...runtime.memory import keeping_blocks
@@ -118,8 +118,6 @@ class Cluster(Scheduler):
     the number of workers is given, it is called only when there is a task.
     """
 
-    is_remote = True
-
     def __init__(
         self,
         connect: Callable[[], Any],
@@ -135,7 +133,7 @@ class Cluster(Scheduler):
         self._live: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self.begin_run()
         if workers is None:
-            self._count_workers()
+            self.count_workers()
 
     @cached_property
     def _client(self) -> Any:
@@ -144,7 +142,8 @@ class Cluster(Scheduler):
         client.subscribe_topic(_TOPIC, _receive)
         return client
 
-    def _count_workers(self) -> None:
+    def count_workers(self) -> None:
+        """Count the threads of the workers; wait for a worker if there is none."""
         with self.errors():
             if not self._client.nthreads():  # an adaptive cluster starts one when there is a task
                 self.gather([self.submit(int, key="wait_for_workers")])
@@ -227,7 +226,7 @@ class Cluster(Scheduler):
             try:
                 (future,) = self._client.scatter([value], hash=False)
             except Exception as error:  # its class depends on the moment at which the worker died
-                raise WorkerError(f"a worker died while it received data: {error}") from error
+                raise LostWorkerError(f"a worker died while it received data: {error}") from error
         return self._handle(future)
 
     def _handle(self, future: Any) -> _Handle:
@@ -278,7 +277,7 @@ class Cluster(Scheduler):
         """
         workers = self._client.nthreads()
         if workers and workers.keys().isdisjoint(self._slots) and self._is_idle():
-            raise WorkerError(
+            raise LostWorkerError(
                 f"a worker died, and all others of this run, too; {len(workers)} workers have "
                 "started since: repeat the call"
             )
@@ -309,7 +308,7 @@ class Cluster(Scheduler):
             if isinstance(error, NoWorkerError):
                 raise WorkerError(f"all workers have ended: {error}") from error
             if isinstance(error, CancelledError):
-                raise WorkerError(
+                raise LostWorkerError(
                     "results were lost: a worker died that had edges of the caller's arrays, or "
                     "the cluster was closed or restarted; repeat the call, or put the graph into "
                     "files that all workers can read"

@@ -47,6 +47,11 @@ class Workers:
     worker_memory: int | None = None
 
     @property
+    def is_remote(self) -> bool:
+        """Whether tasks run in other processes, so that their fields must be in host memory."""
+        return self.is_cluster or self.name == "processes"
+
+    @property
     def default_memory(self) -> int | None:
         """The default bound of a task: a quarter of its share of the smallest worker's memory."""
         return None if self.worker_memory is None else self.worker_memory // 4
@@ -68,8 +73,6 @@ class Workers:
 class Scheduler(Workers, ABC):
     """The base of schedulers; by default, tasks run in this process and share its memory."""
 
-    #: Whether tasks run in other processes, so that their fields must be in host memory.
-    is_remote = False
     #: A folder for the caller's arrays that all of these processes can read; None to send them.
     input_folder: str | None = None
 

@@ -16,7 +16,7 @@ import uuid
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ...errors import CheckpointWarning, OptionError
 from ...runtime.identity import digest, identify
 from ...runtime.scratch import LOCK, NUMBERED_FOLDER, HeldError, locked_folder, try_lock
+from ...runtime.sizes import sizes
 from ..dataflow import Dataflow
 
 _PACKAGE = __name__.partition(".")[0]
@@ -40,7 +41,7 @@ class Record:
     #: A path that all workers can read and write.
     path: str
     #: The interval at which a task saves unfinished work.
-    seconds: float = 20.0
+    seconds: float = field(default_factory=lambda: sizes().seconds_unsaved)
 
     def load(self) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]] | None:
         """Return the arrays and the state, or None without a valid record."""

@@ -129,7 +129,7 @@ def test_a_bound_that_is_stated_is_enough():
     ("options", "message"),
     [
         ({"memory": "2MB"}, "it must be at least .* for strategy 'exchange' with 702 vertices"),
-        ({"checkpoint": "kept"}, "does not support checkpoint="),
+        ({"checkpoint": "kept"}, "supports checkpoint= on a cluster"),
         ({"algorithm": Pipeline("own", *mstflow.algorithm("kruskal").steps)}, "custom pipelines"),
     ],
 )

@@ -1,5 +1,7 @@
 """Clusters of `distributed` on this machine."""
 
+import threading
+import time
 from contextlib import contextmanager
 
 from distributed import Client, LocalCluster, Scheduler, SpecCluster, Worker
@@ -28,3 +30,24 @@ def workers_with_backends(*backends):
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+def count_actors(dask_worker):
+    return len(dask_worker.state.actors)
+
+
+def count_ranks():
+    return sum(thread.name == "mstflow rank" for thread in threading.enumerate())
+
+
+def check_clean(client):
+    """Check that the cluster soon has no tasks and no actors, and that the ranks have ended."""
+    due = time.monotonic() + 20
+    while True:
+        left = client.run_on_scheduler(lambda dask_scheduler: list(map(str, dask_scheduler.tasks)))
+        actors = client.run(count_actors, on_error="ignore")
+        running = client.run(count_ranks, on_error="ignore")
+        if not left and not any(actors.values()) and not any(running.values()):
+            return
+        assert time.monotonic() < due, (left, actors, running)
+        time.sleep(0.1)

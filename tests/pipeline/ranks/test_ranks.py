@@ -1,7 +1,6 @@
 """The strategy "exchange" with ranks in other processes: results, failures, what they leave."""
 
 import os
-import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ from distributed import Client, LocalCluster
 import mstflow
 from exchange_graphs import GRAPHS
 from graph_files import save_columns
-from local_clusters import local_workers, workers_with_backends
+from local_clusters import check_clean, local_workers, workers_with_backends
 from mstflow.errors import GraphError, WorkerError
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.ranks.actors import run_actors
@@ -30,27 +29,6 @@ def solve(graph, **options):
     """Solve with rounds to the end, which are for large graphs otherwise."""
     with tuned(joined_by_one_rank=0):
         return mstflow.minimum_spanning_forest(graph, strategy="exchange", **options)
-
-
-def count_actors(dask_worker):
-    return len(dask_worker.state.actors)
-
-
-def count_ranks():
-    return sum(thread.name == "mstflow rank" for thread in threading.enumerate())
-
-
-def check_clean(client):
-    """Check that the cluster soon has no tasks and no actors, and that the ranks have ended."""
-    due = time.monotonic() + 20
-    while True:
-        left = client.run_on_scheduler(lambda dask_scheduler: list(map(str, dask_scheduler.tasks)))
-        actors = client.run(count_actors, on_error="ignore")
-        running = client.run(count_ranks, on_error="ignore")
-        if not left and not any(actors.values()) and not any(running.values()):
-            return
-        assert time.monotonic() < due, (left, actors, running)
-        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -204,6 +182,18 @@ def fail_by(error, exchange):
 def test_an_error_that_cannot_be_sent_ends_the_call(cluster, error, message):
     with pytest.raises(WorkerError, match=message):
         together(cluster, forever, partial(fail_by, error))
+    check_clean(cluster)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "no space"), RuntimeError("late"), KeyError(7)])
+def test_the_error_of_a_rank_is_not_a_lost_worker(cluster, error):
+    for functions in (
+        (forever, partial(fail_by, lambda: error)),
+        (partial(fail_by, lambda: error), forever),
+    ):
+        with pytest.raises(type(error)) as caught:
+            together(cluster, *functions)
+        assert type(caught.value) is type(error)
     check_clean(cluster)
 
 
