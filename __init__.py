@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .doors.generated.grids import grid
     from .doors.read import read
     from .forest.forest import Forest
-    from .forest.verify import Verification, verify
     from .graphs.edge_list import EdgeList
     from .pipeline.catalogue.names import algorithm, algorithms, strategies, strategy
     from .pipeline.dataflow import ByBackend
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from .pointsets.graph import points
     from .pointsets.reachability import mutual_reachability
     from .primitives import backends
+    from .queries.verify import Verification, verify
     from .solve import minimum_spanning_forest, minimum_spanning_forests
     from .stages import Stage, stage
 
@@ -61,7 +61,6 @@ _INTEROP = ("cluster", "csgraph")
 # is interrupted or memory is short, it prints one line instead of a traceback.
 _MODULES = {
     "forest.forest": ("Forest",),
-    "forest.verify": ("Verification", "verify"),
     "graphs.edge_list": ("EdgeList",),
     "doors.formats.text.coordinates": ("read_coordinates",),
     "doors.generated.grids": ("grid",),
@@ -73,6 +72,7 @@ _MODULES = {
     "pipeline.pipeline": ("Pipeline",),
     "pipeline.steps": ("Loop", "Recurse", "When"),
     "primitives": ("backends",),
+    "queries.verify": ("Verification", "verify"),
     "solve": ("minimum_spanning_forest", "minimum_spanning_forests"),
     "stages": ("Stage", "stage"),
 }

@@ -7,8 +7,8 @@ import json
 import sys
 
 from ..errors import VerificationError
-from ..forest.verify import verify
 from ..progress import set_listener
+from ..queries.verify import verify
 from .shared.terminal import Stopwatch, cost_lines, costs, counts, open_inputs, print_lines, report
 
 

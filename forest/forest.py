@@ -23,7 +23,6 @@ from ..primitives import Backend
 from ..progress import Listener, set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
-from .added import extend_graph
 from .edges import ForestBlocks, ForestEdges, total
 from .query import query
 from .streamed import forest_blocks, forest_table, total_weight
@@ -329,7 +328,7 @@ class Forest:
             exact. Names the edge.
         """
         names, batch = wing("doors").number_batch(self.names, edges, weight, ends)
-        graph, candidates, ids = extend_graph(self._edges, self.graph, batch, names)
+        graph, candidates, ids = wing("queries").extend_graph(self._edges, self.graph, batch, names)
         fields, report = algorithm("auto").run(
             candidates, maximum=self.maximum, backend=self.backend, progress=False
         )

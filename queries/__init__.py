@@ -1,1 +1,1 @@
-"""What a finished forest answers: clusters at every threshold, HDBSCAN, replacement edges."""
+"""Questions about a finished forest: its clusters, replacements of edges, more edges, a check."""

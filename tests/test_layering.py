@@ -62,6 +62,11 @@ HEAVY = [
 ]
 ARRAY_LIBRARIES = {"numpy", "cupy", "numba", "dask"}
 LARGEST_FOLDER = 12
+#: What a reader must hold to follow a run, besides `solve.py`, and the largest number of lines.
+CORE = ("forest", "graphs", "pipeline", "primitives", "runtime", "stages")
+SOURCES = {".cu", ".cuh", ".py"}
+LARGEST_CORE = 20_000
+WINGS = {"doors", "interop", "pointsets", "queries"}
 #: Folders with a file for each entry of a registry; they may grow.
 REGISTRIES = {"algorithms", "formats", "text"}
 MODULES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
@@ -130,6 +135,15 @@ def test_folders_are_small():
     for folder in {path.parent for path in MODULES}:
         files = [path for path in folder.iterdir() if path.is_file()]
         assert folder.name in REGISTRIES or len(files) <= LARGEST_FOLDER, folder
+
+
+def test_the_core_is_small_and_imports_no_wing():
+    files = [ROOT / "solve.py"]
+    for folder in CORE:
+        files += [path for path in (ROOT / folder).rglob("*.*") if path.suffix in SOURCES]
+        assert not LAYERS[folder] & WINGS
+    assert not layers_of(imports(ROOT / "solve.py")) & WINGS
+    assert sum(len(path.read_text().splitlines()) for path in files) <= LARGEST_CORE
 
 
 def test_the_first_line_states_the_purpose():

@@ -343,23 +343,23 @@ FAULTS = [
     ),
     Fault(
         "verification ignores ties",
-        "forest/verify.py", "((key == path_key) & (edge_id < path_id))", "False",
-        "tests/forest/test_verify.py",
+        "queries/verify.py", "((key == path_key) & (edge_id < path_id))", "False",
+        "tests/queries/test_verify.py",
     ),
     Fault(
         "verification accepts an id twice",
-        "forest/verify.py", "edge_ids[1:] <= edge_ids[:-1]", "edge_ids[1:] < edge_ids[:-1]",
-        "tests/forest/test_verify.py",
+        "queries/verify.py", "edge_ids[1:] <= edge_ids[:-1]", "edge_ids[1:] < edge_ids[:-1]",
+        "tests/queries/test_verify.py",
     ),
     Fault(
         "paths are climbed from one end only",
-        "forest/path_maxima.py", "np.maximum(heaviest, self.chosen[v], out=heaviest)", "pass",
-        "tests/forest/test_verify.py",
+        "queries/path_maxima.py", "np.maximum(heaviest, self.chosen[v], out=heaviest)", "pass",
+        "tests/queries/test_verify.py",
     ),
     # Commands and progress.
     Fault(
         "a wrong forest exits with 0",
-        "commands/verify.py", "return 1\n", "return 0\n", "tests/forest/test_verify.py",
+        "commands/verify.py", "return 1\n", "return 0\n", "tests/queries/test_verify.py",
         "command",
     ),
     Fault(

@@ -29,6 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import GraphError, VerificationError, memory_errors
+from ..forest.edges import equal_exactly
+from ..forest.forest import Forest
 from ..graphs.reading import Reading, check_names
 from ..graphs.saved_forest import FOREST_COLUMNS, column_problem, graph_identity
 from ..graphs.source import EdgeSource
@@ -37,8 +39,6 @@ from ..plugins import wing
 from ..primitives import array_module
 from ..progress import Listener, report_progress, set_listener
 from ..runtime.device import host_array
-from .edges import equal_exactly
-from .forest import Forest
 from .path_maxima import MergeTree, merge_tree
 
 #: Default number of edges in a block; their working arrays fit in cache.

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GraphError
+from ..forest.edges import ForestEdges, equal_exactly
 from ..graphs.edge_list import EdgeList, join_ids
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
 from ..graphs.vertex_names import VertexNames
-from .edges import ForestEdges, equal_exactly
 
 
 def extend_graph(
