@@ -7,6 +7,7 @@ from .libraries.networkx import edges_of as networkx_edges
 from .names.batch import number_batch
 from .places.url import places_of
 from .read import edge_list, open_graph
+from .size_checks import check_vertices, warn_if_sparse
 from .write import (
     check_output,
     check_overwrite,
@@ -19,6 +20,7 @@ from .write import (
 __all__ = [
     "check_output",
     "check_overwrite",
+    "check_vertices",
     "edge_list",
     "for_hosts",
     "networkx_edges",
@@ -28,6 +30,7 @@ __all__ = [
     "places_of",
     "read_forest",
     "source_paths",
+    "warn_if_sparse",
     "write_columns",
     "write_graph",
     "write_table",

@@ -481,7 +481,7 @@ class Forest:
     def _edge_columns(self) -> tuple[NDArray[Any], ...]:
         """The columns u, v and weight of the forest, in the memory of the graph."""
         if self._is_streamed:
-            EdgeSource.of(self.graph).check_vertices()
+            wing("doors").check_vertices(EdgeSource.of(self.graph))
         is_known = self.known and self.known[0] is not None
         return self.known if is_known else self.graph.take(self.edge_ids)
 
@@ -508,7 +508,7 @@ class Forest:
             columns = self._edge_columns
             blocks, dtype = iter([columns]), columns[2].dtype
         else:
-            source.check_vertices()
+            wing("doors").check_vertices(source)
             blocks = (block[1:] for block in forest_blocks(source, self.edge_ids, _BLOCK_EDGES))
             dtype = source.first_columns()[2].dtype
         parts = (

@@ -1,9 +1,11 @@
 """The functions of this wing that the core calls by name; see `plugins.wing`."""
 
+from .drawing import draw_steps
 from .export import edges_of, to_igraph, to_networkx, to_pandas, to_polars, to_scipy
 from .plots import plot_clusters, plot_forest, plot_report, pyplot
 
 __all__ = [
+    "draw_steps",
     "edges_of",
     "plot_clusters",
     "plot_forest",

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError, PipelineError
+from ..plugins import wing
 from ..stages import Stage
 from ..stages.declare import similar
 from ..stages.fields import ANYTHING, INDEX, VERDICT, Columns, Edges, Field, field_of
-from .describe import as_svg, as_text
+from .describe import as_text
 from .steps import (
     ADDED,
     Binding,
@@ -201,7 +202,9 @@ class Dataflow:
         if path is not None and Path(path).suffix.lower() != ".svg":
             raise OptionError(f"{path}: a drawing is SVG; choose a name that ends with .svg")
         initial = [name for name in (*self.inputs, *self.values) if name in self.fields_read]
-        picture = as_svg(self.name, self.steps, self._in_partitions, initial)
+        picture: str = wing("interop").draw_steps(
+            self.name, self.steps, self._in_partitions, initial
+        )
         if path is not None:
             Path(path).write_text(picture, encoding="utf-8")
         return picture

@@ -115,8 +115,9 @@ def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, request: Reque
     source = sized(source, scheduler)
     if request.bound is None and not source.is_on_device:
         is_wanted = request.reading.get("num_vertices") is not None
-        source.check_vertices(is_wanted=is_wanted)
-        source.warn_if_sparse(is_wanted=is_wanted)
+        doors = wing("doors")
+        doors.check_vertices(source, is_wanted=is_wanted)
+        doors.warn_if_sparse(source, is_wanted=is_wanted)
     return source
 
 

@@ -127,7 +127,7 @@ def verify(
             raise GraphError(message)
         source = source.with_sizes()
         if reading.get("num_vertices") is None:
-            source.check_vertices()
+            wing("doors").check_vertices(source)
         num_vertices, num_edges = source.num_vertices or 0, source.num_edges or 0
         names = source.names
         name_type = None if names is None else names.type

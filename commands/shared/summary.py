@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...doors.size_checks import check_vertices
 from ...errors import memory_errors
 from ...graphs.source import EdgeSource
 from ...progress import report_progress
@@ -22,7 +23,7 @@ def summarise(graph: EdgeSource) -> dict[str, Any]:
     The graph is read twice: block by block, and with the strategy "fold" for its components. This
     needs memory for an array over the vertices, for all weights, and for "fold".
     """
-    graph.check_vertices()
+    check_vertices(graph)
     with memory_errors(graph.num_vertices, graph.num_edges):
         degree = np.zeros(graph.num_vertices or 0, np.int64)
     num_loops, weights = 0, [graph.first_columns()[2][:0]]

@@ -27,6 +27,7 @@ import mstflow
 from graph_strategies import edge_lists
 from mstflow import EdgeList, minimum_spanning_forest
 from mstflow.doors.read import edge_list
+from mstflow.doors.size_checks import warn_if_sparse
 from mstflow.errors import GraphError, OptionError
 from mstflow.graphs.source import EdgeSource
 from processes import run_python
@@ -561,10 +562,9 @@ def test_many_given_vertices_warn(makes):
     count, columns = 8 * 10**7, ([0, 1, 2], [1, 2, 0])
     graph = EdgeList(*columns, num_vertices=count) if makes == "edge list" else columns
     message = "80,000,000 vertices for 3 edges, .*; the largest vertex id is 2; pass a smaller"
+    source = EdgeSource.of(edge_list(graph, num_vertices=count))
     with pytest.warns(mstflow.errors.GraphWarning, match=message):
-        EdgeSource.of(edge_list(graph, num_vertices=count)).warn_if_sparse(
-            is_wanted=makes == "option"
-        )
+        warn_if_sparse(source, is_wanted=makes == "option")
 
 
 LINKS = {"a": [7, 5, 7], "b": [5, 9, 9], "km": [2.0, 1.0, 3.0]}

@@ -22,6 +22,7 @@ from command_errors import error_of
 from graph_files import COMPRESS, png_header, zipped
 from mstflow.doors.files import open_files
 from mstflow.doors.read import read
+from mstflow.doors.size_checks import check_vertices
 from mstflow.doors.write import write_columns
 from mstflow.errors import FileFormatError, MemoryBoundError, OutOfMemoryError
 from mstflow.graphs.source import EdgeSource
@@ -356,12 +357,12 @@ def test_a_large_vertex_id_of_little_memory():
     columns = [0, 1], [1, 200_000]
     source = EdgeSource.of(mstflow.EdgeList(*columns))
     with pytest.raises(OutOfMemoryError, match=r"^edge 1: vertex id 200000: not enough memory"):
-        source.check_vertices(negligible=0, available=10**6)
-    source.check_vertices(negligible=0, available=10**8)
-    source.check_vertices(available=10**6)
+        check_vertices(source, negligible=0, available=10**6)
+    check_vertices(source, negligible=0, available=10**8)
+    check_vertices(source, available=10**6)
     with pytest.raises(OutOfMemoryError, match=r"^edge 1: vertex id 200000: not enough memory"):
-        source.check_vertices(negligible=0, available=10**6, is_wanted=True)
-    source.check_vertices(negligible=0, available=3 * 10**6, is_wanted=True)
+        check_vertices(source, negligible=0, available=10**6, is_wanted=True)
+    check_vertices(source, negligible=0, available=3 * 10**6, is_wanted=True)
     forest = mstflow.minimum_spanning_forest(columns, num_vertices=200_001)
     assert forest.edge_ids.tolist() == [0, 1]
 

@@ -430,7 +430,7 @@ def test_the_weight_of_a_forest_is_summed_in_blocks(dtype, small_memory):
 def test_arrays_over_the_vertices_need_memory(tmp_path, monkeypatch):
     graph, size = chunks(random_graph(300, 900)), 3 * 10**7
     forest = mstflow.minimum_spanning_forest(graph, num_vertices=size, strategy="sweep")
-    monkeypatch.setattr("mstflow.graphs.source.available_bytes", lambda: 10**9)
+    monkeypatch.setattr("mstflow.doors.size_checks.available_bytes", lambda: 10**9)
     for name in ("u", "labels"):
         with pytest.raises(OutOfMemoryError, match="for 30,000,000 vertices"):
             getattr(forest, name)
