@@ -43,7 +43,7 @@ class Pool:
         self.free: list[tuple[int, int]] = []  # start and stop; ascending, never adjacent
         self.leases = 0  # blocks in use
         self.open_runs = self.num_runs = 0
-        self.reuses = False  # whether the pages of free blocks stay between runs
+        self.kept = 0  # the lowest addresses, whose free pages stay between runs
 
     def take(self, size: int) -> _Lease | None:
         """Return a block at the lowest address; None if there is none of this size."""
@@ -62,17 +62,19 @@ class Pool:
         return lease
 
     @contextlib.contextmanager
-    def keeping_blocks(self, for_next: bool = True) -> Iterator[None]:
+    def keeping_blocks(self, for_next: bool = True, most: int | None = None) -> Iterator[None]:
         """Return a context of a run, in which free blocks keep their pages.
 
-        At the end of the outermost run, the pages are returned to the system. With `for_next`, they
-        are only offered, so that the next run may reuse them.
+        At the end of the outermost run, the pages are returned to the system. With `for_next`, up
+        to `most` bytes are only offered, so that the next run may reuse them.
         """
         with self.lock:
             self._free_returned()
             if not self.open_runs:
                 self.num_runs += 1
-                self.reuses = for_next and self.num_runs > 1 and hasattr(mmap, "MADV_FREE")
+                keeps = for_next and self.num_runs > 1 and hasattr(mmap, "MADV_FREE")
+                most = self.size + PAGE if most is None else most
+                self.kept = most // PAGE * PAGE if keeps else 0
             self.open_runs += 1
         self.collect()
         try:
@@ -82,14 +84,14 @@ class Pool:
                 self._free_returned()
                 self.open_runs -= 1
                 if not self.open_runs:
-                    self._give_to_system(self.free)
+                    self._give_to_system(self.free, self.kept)
             self.collect()
 
     def trim(self) -> None:
-        """Give the pages of all free blocks to the system."""
+        """Return the pages of all free blocks to the system."""
         with self.lock:
             self._free_returned()
-            self._give_to_system(self.free)
+            self._give_to_system(self.free, kept=0)
         self.collect()
 
     def collect(self) -> None:
@@ -108,16 +110,25 @@ class Pool:
             self.leases -= 1
             self.free = _joined([*self.free, block])
             if not self.open_runs:
-                self._give_to_system([block])
+                self._give_to_system([block], self.kept)
 
-    def _give_to_system(self, blocks: list[tuple[int, int]]) -> None:
-        """Offer or return the pages of blocks; unmap the whole range if nothing needs it."""
+    def _give_to_system(self, blocks: list[tuple[int, int]], kept: int) -> None:
+        """Offer the pages of blocks below the address `kept`, and return all others.
+
+        Unmap the whole range if nothing needs it.
+        """
         for start, stop in blocks:
-            advice = mmap.MADV_FREE if self.reuses else mmap.MADV_DONTNEED
-            with contextlib.suppress(OSError):
-                self.mapping.madvise(advice, start, stop - start)
-        if not (self.leases or self.reuses):
+            middle = min(max(start, kept), stop)
+            if start < middle:
+                self._advise(mmap.MADV_FREE, start, middle)
+            if middle < stop:
+                self._advise(mmap.MADV_DONTNEED, middle, stop)
+        if not (self.leases or self.kept):
             self.mapping, self.free = None, []
+
+    def _advise(self, advice: int, start: int, stop: int) -> None:
+        with contextlib.suppress(OSError):
+            self.mapping.madvise(advice, start, stop - start)
 
 
 class _Lease:
@@ -178,6 +189,8 @@ def empty(length: int, dtype: DTypeLike) -> NDArray[Any]:
     return np.empty(length, dtype) if lease is None else np.asarray(lease)[:size].view(dtype)
 
 
-def keeping_blocks(for_next: bool = True) -> contextlib.AbstractContextManager[None]:
+def keeping_blocks(
+    for_next: bool = True, most: int | None = None
+) -> contextlib.AbstractContextManager[None]:
     """Return `Pool.keeping_blocks` of the pool of this process."""
-    return _pool.keeping_blocks(for_next)
+    return _pool.keeping_blocks(for_next, most)

@@ -150,6 +150,14 @@ class Cluster(Scheduler):
             self.workers = sum(self._client.nthreads().values()) or 1
             self.worker_memory = _thread_memory(self._client)
 
+    @property
+    def idle_memory(self) -> int | None:
+        """The most bytes that an idle worker keeps for its next task; None for no bound.
+
+        Dask counts them, and pauses a worker that is nearly full.
+        """
+        return self.default_memory if self.is_cluster else 0
+
     def begin_run(self) -> None:
         """Begin a run whose tasks have new keys, and whose notes have a new token."""
         super().begin_run()
@@ -179,7 +187,9 @@ class Cluster(Scheduler):
         actor: bool = False,
     ) -> Any:
         """Submit a task to the client. As an actor, its result stays on the worker."""
-        packed = _PackedTask(_stage_of(key), cloudpickle.dumps(function), _version())
+        packed = _PackedTask(
+            _stage_of(key), cloudpickle.dumps(function), _version(), self.idle_memory
+        )
         key, arguments = f"{key}-{self._token}", [handle.result for handle in handles]
         pin = {} if share is None else self._pin(share)
         with self.errors():
@@ -381,6 +391,8 @@ class _PackedTask(NamedTuple):
     function: bytes
     #: The caller's version of this package.
     version: str = "an unknown version"
+    #: See `Cluster.idle_memory`.
+    idle_memory: int | None = 0
 
     def __call__(self, *results: Any) -> Any:
         if self.version != _version():
@@ -394,7 +406,7 @@ class _PackedTask(NamedTuple):
         except Exception as error:  # unpickling may run any code
             cause = f"{type(error).__name__}: {error}"  # it may not be picklable
         else:
-            with keeping_blocks(for_next=False):  # an idle worker keeps no memory
+            with keeping_blocks(most=self.idle_memory):
                 return function(*results)
         raise WorkerError(f"a worker cannot load the task {self.stage!r}: {cause}")
 

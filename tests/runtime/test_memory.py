@@ -149,6 +149,19 @@ def test_idle_blocks_are_offered_to_the_system(pool):
     assert lazily_freed() == before + size
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_an_idle_process_keeps_at_most_a_bound(pool):
+    size, most = 2**26, 2**24
+    before = resident(), lazily_freed()
+    for _ in range(3):
+        with memory.keeping_blocks(most=most):
+            memory.empty(size, np.uint8)[:] = 1
+    assert lazily_freed() - before[1] == most
+    assert resident() - before[0] < size // 2
+    pool.trim()
+    assert lazily_freed() == before[1]
+
+
 def test_too_large_arrays_raise_memory_error():
     leases = memory.pool().leases
     with pytest.raises(MemoryError):

@@ -1,10 +1,12 @@
 """Clusters without a shared folder, without workers at first, and with too little memory."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from time import sleep, time
 
 import dask
@@ -250,6 +252,26 @@ def test_idle_workers_share_the_scans():
             tasks = client.get_task_stream(start=begin)
             scans = [each["worker"] for each in tasks if each["key"].startswith("scan_partition")]
             assert list(Counter(scans).values()) == [4, 4, 4]
+
+
+def offered():
+    """Return the bytes that this process may reuse and the system may take."""
+    rollup = Path("/proc/self/smaps_rollup").read_text()
+    return 1024 * int(re.search(r"LazyFree: *(\d+)", rollup)[1])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("strategy", ["iterate", "exchange"])
+def test_a_worker_keeps_a_share_of_its_memory_for_its_next_task(strategy, tmp_path):
+    ends = RANDOM.integers(0, 2**16, (2, 2**20), np.int32)
+    graph = save_columns(tmp_path / "graph", *ends, ends[0].astype(np.float32))
+    options = {"strategy": strategy, "num_vertices": 2**16}
+    for limit, least, most in ((2**31, 2**22, 2**29), (2**24, 0, 2**22)):
+        with local_workers(1, memory_limit=limit) as client:
+            for _ in range(3):
+                mstflow.minimum_spanning_forest(graph, scheduler=client, **options)
+            (kept,) = client.run(offered).values()
+            assert least <= kept <= most
 
 
 def test_a_run_that_has_lost_all_workers_ends(tmp_path):
