@@ -210,6 +210,7 @@ def run_rank(
     rank: int,
     ranks: int,
     listener: Listener | None,
+    idle_memory: int | None,
     records: Sequence[Record],
 ) -> RankOutcome:
     """Run a dataflow as one of several ranks, on a worker; `chunks` are those of its source.
@@ -220,7 +221,7 @@ def run_rank(
         saves = SavePoints([*records]) if records else None
         backend = worker_backend(backend)
         partition = {**partition, "source": with_chunks(partition["source"], chunks)}
-        with set_listener(listener or False), keeping_blocks(for_next=False):
+        with set_listener(listener or False), keeping_blocks(most=idle_memory):
             run = RankExecution(
                 flow,
                 Inline(backend.threads),
@@ -308,6 +309,7 @@ def _ranks(
             rank=rank,
             ranks=len(partitions),
             listener=cluster.log_progress if has_listener() and rank == 0 else None,
+            idle_memory=cluster.idle_memory,
             records=[checkpoint(f"{key}-{each}") for each in range(2)] if checkpoint else [],
         )
         calls.append(call)
