@@ -67,15 +67,6 @@ class _CountedFile(io.RawIOBase):
         return count
 
 
-class _FileWithLineFeeds(_CountedFile):
-    """A file whose carriage returns are read as line feeds."""
-
-    def readinto(self, buffer: Any) -> int:
-        count = super().readinto(buffer)
-        buffer[:count] = bytes(buffer[:count]).replace(b"\r", b"\n")
-        return count
-
-
 class _Utf8(io.RawIOBase):
     """A file of text in some encoding, read as UTF-8."""
 
@@ -118,9 +109,9 @@ class TextFile:
         """Yield further lines with their numbers; the caller may stop at any line."""
         while line := self.readline():
             self.number += 1
+            self.check_line_ends(self.number, line)
             if len(line) == LONGEST_LINE:
                 self.fail(self.number, f"longer than {LONGEST_LINE} bytes")
-            self.check_line_ends(self.number, line)
             # Some editors write a byte order mark at the start of a UTF-8 file.
             yield self.number, line.removeprefix(_BYTE_ORDER_MARK) if self.number == 1 else line
         if self.number == 0:
@@ -193,16 +184,7 @@ def open_text(path: Place, encoding: str | None = None) -> Iterator[TextFile]:
             if decompress is not None:
                 data = stack.enter_context(decompress(file))
                 file = io.BufferedReader(_CountedFile(data, check), _BUFFER_SIZE)
-            file = _as_utf8(path, file, encoding)
-            yield TextFile(path, _with_line_feeds(file))
-
-
-def _with_line_feeds(file: Any) -> Any:
-    """Convert carriage returns to line feeds if no line ends with a line feed, as on old Macs."""
-    start = file.peek(_BUFFER_SIZE)
-    if b"\r" not in start or b"\n" in start:
-        return file
-    return io.BufferedReader(_FileWithLineFeeds(file, lambda _: None), _BUFFER_SIZE)
+            yield TextFile(path, _as_utf8(path, file, encoding))
 
 
 def _as_utf8(path: Place, file: Any, encoding: str | None) -> Any:
