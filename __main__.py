@@ -212,13 +212,12 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; the result has the name of the command."""
     parser = _Parser(prog="mstflow", description="Minimum spanning forests of large graphs.")
     parser.add_argument("--version", action="version", version=f"mstflow {__version__}")
-    # `completion` needs the parser; other commands print the seconds since the start.
-    parser.set_defaults(parser=parser, started=time.perf_counter())
+    parser.set_defaults(started=time.perf_counter())
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     chosen = next((argument for argument in arguments if argument in SUMMARIES), None)
     for name, summary in SUMMARIES.items():
         command = commands.add_parser(name, help=summary)
-        if chosen in (name, "completion"):
+        if chosen == name:
             getattr(_command("arguments"), name)(command)
             command.set_defaults(command=name)
     return parser.parse_args(arguments)

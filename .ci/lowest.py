@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 #: Extras that the tests install. CuPy's are for machines with a GPU, others hold tools.
-EXTRAS = "completion", "cpu", "io", "networkx", "plot", "sklearn", "test"
+EXTRAS = "cpu", "io", "networkx", "plot", "sklearn", "test"
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]

@@ -14,5 +14,4 @@ SUMMARIES = {
     "convert": "write a graph in another format",
     "algorithms": "list the algorithms and the strategies",
     "info": "describe a graph, or this installation",
-    "completion": "print a completion script for a shell",
 }

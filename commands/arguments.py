@@ -44,8 +44,6 @@ def solve(parser: argparse.ArgumentParser) -> None:
     add("--scheduler", default="inline", metavar="S", help=text)
     add("--partitions", type=int, metavar="K", help="number of partitions of the edges")
     _add_bounds(parser)
-    text = "write the performance report of a cluster's scheduler, as HTML"
-    add("--performance-report", metavar="FILE", help=text)
     add("--maximum", action="store_true", help="compute the maximum spanning forest")
     _add_json(parser)
 
@@ -153,11 +151,6 @@ def info(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser, nargs="*")
     parser.add_argument("--compile", action="store_true", help="compile the kernels ahead of use")
     _add_json(parser)
-
-
-def completion(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `mstflow completion`."""
-    parser.add_argument("shell", choices=["bash", "zsh", "fish"])
 
 
 def _add_inputs(parser: argparse.ArgumentParser, nargs: str = "+") -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import signal
 import threading
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
             "standard output (-o -) gets CSV, which has no coordinates; write to a .geojson file"
         )
         raise OptionError(message)
-    check_files(options, [options.performance_report], [options.coordinates])
+    check_files(options, inputs=[options.coordinates])
     coordinates = None if options.coordinates is None else read_coordinates(options.coordinates)
     watch.stop("start")
     has_names = options.ends is not None
@@ -56,17 +55,18 @@ def run(options: argparse.Namespace) -> None:
 
 def _solve(options: argparse.Namespace, watch: Stopwatch) -> Forest:
     """Read the graph and compute its forest."""
-    with _cluster(options) as scheduler:
-        return find_forest(
-            options,
-            watch,
-            maximum=options.maximum,
-            algorithm=chosen_algorithm(options),
-            backend=options.backend,
-            scheduler=scheduler,
-            partitions=options.partitions,
-            strategy=options.strategy,
-        )
+    if options.scheduler == "processes":
+        _start_resource_tracker()
+    return find_forest(
+        options,
+        watch,
+        maximum=options.maximum,
+        algorithm=chosen_algorithm(options),
+        backend=options.backend,
+        scheduler=options.scheduler,
+        partitions=options.partitions,
+        strategy=options.strategy,
+    )
 
 
 def chosen_algorithm(options: argparse.Namespace) -> str | Pipeline:
@@ -74,23 +74,6 @@ def chosen_algorithm(options: argparse.Namespace) -> str | Pipeline:
     if not options.set:
         return str(options.algorithm)
     return algorithm(options.algorithm).given(**dict(options.set))
-
-
-@contextlib.contextmanager
-def _cluster(options: argparse.Namespace) -> Iterator[Any]:
-    """Yield the scheduler; with --performance-report, a client that writes the report."""
-    if options.scheduler == "processes":
-        _start_resource_tracker()
-    if options.performance_report is None:
-        yield options.scheduler
-        return
-    if "://" not in options.scheduler:
-        message = "--performance-report needs the address of a cluster's scheduler"
-        raise OptionError(message)
-    from ..pipeline.schedulers.opening import reporting_client
-
-    with reporting_client(options.scheduler, options.performance_report) as client:
-        yield client
 
 
 def _start_resource_tracker() -> None:

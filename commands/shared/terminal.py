@@ -32,7 +32,9 @@ _SLACK = 0.05
 
 
 def check_files(
-    options: argparse.Namespace, outputs: Iterable[str | None], inputs: Iterable[str | None] = ()
+    options: argparse.Namespace,
+    outputs: Iterable[str | None] = (),
+    inputs: Iterable[str | None] = (),
 ) -> None:
     """Check that no output replaces another file, and that standard output has only one use.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import re
 import sys
 import threading
@@ -151,15 +150,3 @@ def _reporting(step: str, function: Callable[[], Any]) -> Any:
         with contextlib.suppress(TimeoutError):
             return result.result(_REPORT_SECONDS)
         report_progress(step, 0, 0)
-
-
-@contextlib.contextmanager
-def reporting_client(address: str, path: str) -> Iterator[Any]:
-    """Yield a client of a cluster; write a performance report of its workers as HTML."""
-    if importlib.util.find_spec("bokeh") is None:
-        raise OptionError("a performance report needs the package bokeh")
-    with _connect(address) as client, client.as_current():
-        from distributed import performance_report
-
-        with performance_report(path):
-            yield client

@@ -3,8 +3,6 @@
 import argparse
 import json
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -189,7 +187,6 @@ def test_summary(capsys, graph, tmp_path):
             "holds all edges and does not support --memory; choose another",
         ),
         (["solve", "{folder}/format=x/g.gr"], "format=x/g.gr: No such file"),
-        (["solve", "{graph}", "--performance-report", "x.html"], "needs the address of a cluster"),
         (["solve", "{graph}", "--format", "gr"], "graph.txt: line 1: "),
         (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
         (["solve", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
@@ -314,46 +311,6 @@ def test_plan(capsys, tmp_path):
     assert plan(*few, "--strategy", "fold")["scans"] == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("mstflow ver", "verify"),
-        ("mstflow solve --alg", "--algorithm"),
-        ("mstflow solve --algorithm kruskal-h", "kruskal-helpers"),
-        ("mstflow solve gra", "graph.txt"),
-        ("mstflow convert graph.txt -o gra", "graph.txt"),
-    ],
-)
-def test_completion_in_bash(capsys, graph, line, expected):
-    assert main(["completion", "bash"]) == 0
-    words = line.split()
-    program = (
-        f"{capsys.readouterr().out}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}\n"
-        f"complete -p mstflow >/dev/null && _shtab_mstflow mstflow {words[-1]} {words[-2]}\n"
-        'echo "${COMPREPLY[@]}"'
-    )
-    done = subprocess.run(
-        ["bash", "--norc", "-c", program], cwd=Path(graph).parent, capture_output=True, text=True
-    )
-    assert (done.stdout, done.stderr) == (expected + "\n", "")
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_completion_in_other_shells(capsys, shell):
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    assert "kruskal-helpers" in script
-    if path := shutil.which(shell):
-        done = subprocess.run([path, "-n"], input=script, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_completion_without_its_library(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "bash"]) == 2
-    assert "needs the package shtab; install mstflow[completion]" in capsys.readouterr().err
-
-
 def test_options_are_not_abbreviated(capsys, tmp_path):
     arguments = ["generate", "rmat", "--scale", "4", "--edges", "3", "-o", str(tmp_path / "graph")]
     assert main(arguments) == 2  # not short for --edges-per-vertex
@@ -376,4 +333,4 @@ def test_help_loads_no_numpy():
     for command in SUMMARIES:
         loaded = run_python("-X", "importtime", "-c", program, command, "--help")
         assert loaded.returncode == 0
-        assert (" numpy\n" in loaded.stderr) == (command in ("generate", "completion"))
+        assert (" numpy\n" in loaded.stderr) == (command == "generate")
