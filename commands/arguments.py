@@ -59,7 +59,6 @@ def clusters(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="OUT", help=text)
     _add_bounds(parser)
     add("--threads", type=int, metavar="T", help="threads of compiled kernels")
-    add("--plot", metavar="FILE", help="picture of the number and sizes of clusters")
     _add_json(parser)
     _add_quiet(parser)
 

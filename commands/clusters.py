@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..doors.write import replacing
-from ..errors import OptionError
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
 from ..pipeline.catalogue.names import request_for
@@ -14,14 +12,12 @@ from ..pipeline.planning.situation import Situation
 from ..pipeline.schedulers.scheduler import Workers
 from ..pipeline.streaming.bounds import check_bound, check_reading
 from ..pipeline.streaming.facts import GraphFacts
-from ..plugins import wing
 from ..primitives import resolve_backend
 from ..queries.cluster_table import ClusterTable
 from ..queries.thresholds import check_thresholds
 from ..runtime.team import kernel_threads
 from .shared.forest import find_forest
 from .shared.terminal import (
-    STDOUT,
     Stopwatch,
     check_files,
     cost_lines,
@@ -33,12 +29,10 @@ from .shared.terminal import (
 
 
 def run(options: argparse.Namespace) -> None:
-    """Solve, cut at the thresholds, write the table and the plot, and print the counts."""
+    """Solve, cut at the thresholds, write the table, and print the counts."""
     watch = Stopwatch(options.started)
-    check_files(options, [options.plot])
+    check_files(options)
     check_thresholds(options.at)
-    if options.plot is not None:
-        _check_plot(options.plot)
     watch.stop("start")
     with open_output(options, has_names=True) as output:
         forest = find_forest(options, watch, prepare=_prepare, maximum=options.similarity)
@@ -47,9 +41,6 @@ def run(options: argparse.Namespace) -> None:
         watch.stop("cluster")
         if output is not None:
             table.save(output)
-        if options.plot is not None:
-            with replacing(options.plot) as draft:
-                table.plot()[0].figure.savefig(draft, format=_suffix(options.plot))
         watch.stop("write")
     facts = {
         "vertices": forest.num_vertices,
@@ -57,8 +48,7 @@ def run(options: argparse.Namespace) -> None:
         "thresholds": [counts._asdict() for counts in table.counts],
         **costs(watch),
     }
-    written = [path for path in (options.output, options.plot) if path not in (None, STDOUT)]
-    report(options, facts, lambda: _show(table, facts, written))
+    report(options, facts, lambda: _show(table, facts, options.output))
 
 
 def _prepare(
@@ -83,26 +73,13 @@ def _prepare(
     return source, {"strategy": strategy, "backend": backend}
 
 
-def _check_plot(path: str) -> None:
-    """Check that matplotlib is installed and supports this suffix."""
-    wing("interop").pyplot()
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    known, suffix = FigureCanvasBase.get_supported_filetypes(), _suffix(path)
-    if suffix not in known:
-        message = f"{path}: cannot draw {suffix!r}; use one of {', '.join(sorted(known))}"
-        raise OptionError(message)
-
-
-def _suffix(path: str) -> str:
-    return path.rpartition(".")[2].lower()
-
-
-def _show(table: ClusterTable, facts: dict[str, Any], written: list[str]) -> None:
+def _show(table: ClusterTable, facts: dict[str, Any], output: str | None) -> None:
     print_lines([(name, f"{facts[name]:,}") for name in ("vertices", "pairs")])
     print(f"\n{'threshold':>12} {'clusters':>15} {'singletons':>15} {'largest':>15}")
     for counts in table.counts:
         row = f"{counts.clusters:>15,} {counts.singletons:>15,} {counts.largest:>15,}"
         print(f"{counts.threshold:>12} {row}")
     print()
-    print_lines([*cost_lines(facts).items(), *[("written to", path) for path in written]])
+    print_lines(cost_lines(facts).items())
+    if output is not None:
+        print_lines([("written to", output)])

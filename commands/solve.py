@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
             "standard output (-o -) gets CSV, which has no coordinates; write to a .geojson file"
         )
         raise OptionError(message)
-    check_files(options, inputs=[options.coordinates])
+    check_files(options, options.coordinates)
     coordinates = None if options.coordinates is None else read_coordinates(options.coordinates)
     watch.stop("start")
     has_names = options.ends is not None

@@ -2,15 +2,13 @@
 
 from .drawing import draw_steps
 from .export import edges_of, to_igraph, to_networkx, to_pandas, to_polars, to_scipy
-from .plots import plot_clusters, plot_forest, plot_report, pyplot
+from .plots import plot_forest, plot_report
 
 __all__ = [
     "draw_steps",
     "edges_of",
-    "plot_clusters",
     "plot_forest",
     "plot_report",
-    "pyplot",
     "to_igraph",
     "to_networkx",
     "to_pandas",

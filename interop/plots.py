@@ -1,4 +1,4 @@
-"""Plots of forests, clusters and reports with matplotlib."""
+"""Plots of forests and reports with matplotlib."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..doors.formats.text.coordinates import checked_coordinates
 from ..errors import OptionError
 from ..forest.edges import ForestEdges
-from ..queries.thresholds import ClusterCounts
 from ..runtime.device import host_array
 
 #: Edges in a Matplotlib path. Matplotlib draws a few long paths faster, but too long ones exceed
@@ -31,7 +30,7 @@ def plot_forest(
     **style: Any,
 ) -> Any:
     """Draw a forest, as documented at `Forest.plot`; `color` is "weight" or an array of labels."""
-    plt = pyplot()
+    plt = _pyplot()
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
     from matplotlib.colors import Normalize
@@ -64,46 +63,11 @@ def plot_forest(
     return ax
 
 
-def plot_clusters(counts: Sequence[ClusterCounts], ax: Any) -> Any:
-    """Draw the number and the sizes of clusters, as documented at `ClusterTable.plot`."""
-    plt = pyplot()
-    if ax is None:
-        _, ax = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    elif np.shape(ax) != (2,):
-        message = "ax must be a pair of Axes, for the numbers and the sizes"
-        raise OptionError(message)
-    left, right = axes = np.asarray(ax)
-    counts = sorted(counts, key=lambda count: count.threshold)
-    thresholds = [count.threshold for count in counts]
-    for name in ("clusters", "singletons", "largest"):
-        left.plot(thresholds, [getattr(count, name) for count in counts], "o-", label=name)
-    left.set_yscale("symlog", linthresh=1)  # a scale that shows 0
-    left.set(ylim=(0, None), xlabel="threshold", ylabel="number of clusters; size of the largest")
-    left.legend()
-    range_starts = sorted({start for count in counts for start in count.sizes})
-    num_clusters = np.array(
-        [[count.sizes.get(start, 0) for count in counts] for start in range_starts]
-    )
-    mesh = right.pcolormesh(
-        np.arange(len(thresholds) + 1),
-        np.arange(len(range_starts) + 1),
-        np.log10(np.maximum(num_clusters, 0.5)),
-    )
-    right.set_xticks(
-        np.arange(len(thresholds)) + 0.5, [f"{threshold:g}" for threshold in thresholds]
-    )
-    ranges = [str(start) if start < 2 else f"{start} to {2 * start - 1}" for start in range_starts]
-    right.set_yticks(np.arange(len(range_starts)) + 0.5, ranges)
-    right.set(xlabel="threshold", ylabel="vertices of a cluster")
-    right.figure.colorbar(mesh, ax=right, label="number of clusters, log10")
-    return axes
-
-
 def plot_report(
     rounds: Sequence[Any], seconds: Mapping[str, float], ax: Sequence[Any] | None
 ) -> Any:
     """Draw a report; see `Report.plot`."""
-    plt = pyplot()
+    plt = _pyplot()
     from matplotlib.ticker import MaxNLocator
 
     if ax is None:
@@ -163,7 +127,7 @@ def _paths(
     return np.split(points.reshape(-1, 2), 3 * start[1:]), order[start]
 
 
-def pyplot() -> Any:
+def _pyplot() -> Any:
     """Return matplotlib's pyplot."""
     try:
         import matplotlib.pyplot

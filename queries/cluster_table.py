@@ -128,25 +128,6 @@ class ClusterTable:
         )
         doors.write_table(path, table)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the number and the sizes of the clusters over the thresholds with matplotlib.
-
-        Parameters
-        ----------
-        ax : pair of matplotlib Axes, optional
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        array of two Axes
-
-        Raises
-        ------
-        OptionError
-            If `ax` is not a pair, or matplotlib is not installed.
-        """
-        return wing("interop").plot_clusters(self.counts, ax)
-
     def __len__(self) -> int:
         return self._num_vertices
 

@@ -31,19 +31,15 @@ STDOUT = "-"
 _SLACK = 0.05
 
 
-def check_files(
-    options: argparse.Namespace,
-    outputs: Iterable[str | None] = (),
-    inputs: Iterable[str | None] = (),
-) -> None:
+def check_files(options: argparse.Namespace, *inputs: str | None) -> None:
     """Check that no output replaces another file, and that standard output has only one use.
 
-    `outputs` and `inputs` are the values of further options, None if an option is not given.
+    `inputs` are the values of further options, None if an option is not given.
     """
     if options.output == STDOUT and options.json:
         raise OptionError("-o - and --json both write to standard output; choose one")
-    all_outputs = [options.output, options.checkpoint, *outputs]
-    check_overwrite(filter(None, all_outputs), filter(None, [*options.inputs, *inputs]))
+    outputs = options.output, options.checkpoint
+    check_overwrite(filter(None, outputs), filter(None, [*options.inputs, *inputs]))
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """Tables of clusters: equal to components at each threshold, with and without names."""
 
-import matplotlib
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -105,17 +104,6 @@ def test_bad_thresholds_and_outputs(tmp_path):
 def test_a_table_without_vertices_has_typed_columns():
     table = minimum_spanning_forest(([], [], []), num_vertices=0).clusters(1).to_arrow()
     assert table.schema == pa.schema({"vertex": pa.int64(), "cluster_1": pa.int64()})
-
-
-def test_picture():
-    matplotlib.use("Agg")
-    table = minimum_spanning_forest(PAIRS.drop(["left", "right"]).append_column("u", [[0, 1, 2, 4]])
-        .append_column("v", [[1, 2, 3, 4]]), weight="score").clusters([0.5, 0.9])  # fmt: skip
-    left, right = table.plot()
-    assert [line.get_ydata().tolist() for line in left.lines] == [[4, 2], [3, 1], [2, 4]]
-    assert [label.get_text() for label in right.get_yticklabels()] == ["1", "2 to 3", "4 to 7"]
-    with pytest.raises(OptionError, match="ax must be a pair of Axes"):
-        table.plot(left)
 
 
 def test_clusters_report_progress():
