@@ -178,14 +178,15 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
                 message = "metric 'minkowski' needs the parameter p"
                 raise TypeError(message)
             params = {**(params or {}), "p": self.p}
-        given, names = vars(self), {field.name for field in fields(scikit_learn.HDBSCAN)}
+        given = vars(self)
+        shared = given.keys() & {field.name for field in fields(scikit_learn.HDBSCAN)}
         changed = {
             "min_samples": min(rank + 1, max(2, shape[0])) if shape else rank + 1,
             "max_cluster_size": self.max_cluster_size or None,
             "metric_params": params,
             "algorithm": _ALGORITHMS.get(self.algorithm, self.algorithm),
         }
-        return scikit_learn.HDBSCAN(**{name: given[name] for name in names & given.keys()} | changed)
+        return scikit_learn.HDBSCAN(**{name: given[name] for name in shared} | changed)
 
     def __sklearn_tags__(self) -> Any:
         return scikit_learn.HDBSCAN(metric=self.metric).__sklearn_tags__()
