@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     for code in options.codes:
         codes.name_of(code)
     _check_threads(options.threads)
-    names = ("graphs", "codes", "threads", "rounds", "budget", "limit", "on_disk")
+    names = ("graphs", "codes", "threads", "rounds", "budget", "limit")
     compared = {name: getattr(options, name) for name in names}
     others = machine.others()
     rows = list(codes.compare(**compared, external=external))
@@ -136,7 +136,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, default=5, metavar="K")
     add("--budget", type=float, metavar="SECONDS", help="of solving, for a code on a graph")
     add("--limit", type=float, metavar="SECONDS", help="for a process, loading included")
-    add("--on-disk", action="store_true", help="leave the graphs on disk")
     _add_external(add)
     add = command("record", record)
     add("names", nargs="*", metavar="NAME", help="see `list`")

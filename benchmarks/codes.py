@@ -1,7 +1,7 @@
 """Codes that find forests, compared on named graphs: each solve is a fresh process.
 
-`python -m benchmarks.codes CODE FOLDER [on-disk]` solves one graph and prints time, memory and
-answer as a line of JSON. Preparing a code imports it and loads its kernels, and is not timed. The
+`python -m benchmarks.codes CODE FOLDER` solves one graph and prints time, memory and answer as a
+line of JSON. Preparing a code imports it and loads its kernels, and is not timed. The
 timed solve includes the construction of the graph of the code from the columns.
 """
 
@@ -30,7 +30,7 @@ from . import graphs as graph_list
 from .graphs import GRAPHS, Graph, parse_options
 from .measure import Benchmark, Facts, Row, in_turn, run, touch_memory
 from .memory import memory, reset_peak
-from .tables import Table, milliseconds, peak, rate, ratio
+from .tables import Table, milliseconds, peak, ratio
 
 #: The most edges of codes that make Python objects of all edges, and so need minutes and gigabytes.
 MOST_EDGES = {"networkx": 1_000_000, "igraph": 20_000_000}
@@ -50,7 +50,6 @@ def compare(
     rounds: int = 5,
     budget: float | None = None,
     limit: float | None = None,
-    on_disk: bool = False,
     external: Mapping[str, str] | None = None,
     run: Callable[..., Facts] = run,
 ) -> Iterator[Row]:
@@ -59,8 +58,7 @@ def compare(
     The first code is the reference of ratios. Each process is pinned to a number of processors from
     `threads`; codes that use one thread are only measured with the first number. After `budget`
     seconds of solving, the measurement of a code on a graph ends; a process is killed after `limit`
-    seconds. `on_disk` leaves the graph on disk, and measures the memory of a process and its
-    children. `external` has commands of other programs by name.
+    seconds. `external` has commands of other programs by name.
     """
     commands = {code: [sys.executable, "-m", "benchmarks.codes", code] for code in codes}
     commands |= {name: shlex.split(command) for name, command in (external or {}).items()}
@@ -72,8 +70,7 @@ def compare(
         for count, (code, command) in itertools.product(threads, commands.items()):
             if count == threads[0] or code not in codes or uses_threads(code):
                 names = {"graph": graph_list.title(graph), **sizes, "code": code, "threads": count}
-                call = [*command, str(folder), *(["on-disk"] if on_disk else [])]
-                cases.append((names, partial(run, call, count, limit, on_disk)))
+                cases.append((names, partial(run, [*command, str(folder)], count, limit)))
     return in_turn(cases, rounds, budget)
 
 
@@ -93,13 +90,12 @@ def uses_threads(code: str) -> bool:
     return name_of(code) == "mstflow" and options.get("threads") != 1
 
 
-def main(code: str, folder: str, on_disk: str = "") -> None:
+def main(code: str, folder: str) -> None:
     """Print the measurement of a solve, or the error."""
     threads = int(os.environ.get("MST_THREADS", "1"))
     try:
-        prepared = prepare(code, Path(folder), threads, bool(on_disk))
-        if not on_disk:  # otherwise the memory of this process is sampled
-            touch_memory()
+        prepared = prepare(code, Path(folder), threads)
+        touch_memory()
         facts = solve_one(*prepared)
     except ModuleNotFoundError as error:
         facts = {"error": f"{error.name} is not installed"}
@@ -119,25 +115,18 @@ def solve_one(solve: Callable[[], Any], answer: Callable[[Any], Facts]) -> Facts
     return {"seconds": seconds, **facts}
 
 
-def prepare(code: str, folder: Path, threads: int, on_disk: bool = False) -> Prepared:
-    """Prepare a code for the graph in a folder.
-
-    Only mstflow uses several threads, and can leave the columns on disk.
-    """
-    name = name_of(code)
+def prepare(code: str, folder: Path, threads: int) -> Prepared:
+    """Prepare a code for the graph in a folder; only mstflow uses several threads."""
+    name, graph = name_of(code), graph_list.load(folder)
     if name == "mstflow":
-        return _mstflow(code, folder, threads, on_disk)
-    if on_disk:
-        message = f"{name} cannot solve a graph on disk"
-        raise OptionError(message)
-    graph = graph_list.load(folder)
+        return _mstflow(code, graph, threads)
     if len(graph.u) > MOST_EDGES.get(name, len(graph.u)):
         message = f"{name} is not measured on more than {MOST_EDGES[name]:,} edges"
         raise OptionError(message)
     return CODES[name](graph)
 
 
-def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
+def _mstflow(code: str, graph: Graph, threads: int) -> Prepared:
     """Prepare mstflow: run every stage once, on a small graph of the same dtypes and density."""
     import mstflow
     from mstflow.primitives import backends
@@ -147,44 +136,28 @@ def _mstflow(code: str, folder: Path, threads: int, on_disk: bool) -> Prepared:
     options.pop("threads", None)
     name = options.pop("algorithm", "auto")
     call = {name: options.pop(name) for name in CALL_OPTIONS & options.keys()}
-    call |= {"threads": threads, "progress": False}
-    if call.get("scheduler") == "distributed":  # workers of one thread, until this process ends
-        from distributed import Client, LocalCluster
-
-        cluster = LocalCluster(n_workers=threads, threads_per_worker=1, dashboard_address=None)
-        call["scheduler"] = Client(cluster)
-
+    solve: Callable[..., mstflow.Forest] = partial(
+        mstflow.minimum_spanning_forest, threads=threads, progress=False, **call
+    )
     names = ["filter-kruskal", "filter-boruvka"] if name == "auto" else [name]
     algorithms = [mstflow.algorithm(each) for each in names]
     measured = algorithms[0].given(**options) if options else name  # "auto" chooses
 
-    def solve(graph: Any, vertices: int | None, algorithm: Any, **changed: Any) -> mstflow.Forest:
-        arguments = {"num_vertices": vertices, "algorithm": algorithm, **call, **changed}
-        return mstflow.minimum_spanning_forest(graph, **arguments)
-
-    graph = graph_list.load(folder, mapped=on_disk)
     u, v, w = (column[:WARM_UP_EDGES] for column in graph[:3])
     few = max(1, len(u) * graph.n // max(len(graph.u), 1))
     usable = [each for each in ("numpy", "numba") if each in backends()]  # choices of "auto"
     warmed_up = [call["backend"]] if "backend" in call else usable
     for backend, pipeline in itertools.product(warmed_up, algorithms):
         values = {key: value for key, value in EVERY_STAGE.items() if key in pipeline.values}
-        solve((u % few, v % few, w), few, pipeline.given(**values), backend=backend)
-    columns, vertices = (folder, None) if on_disk else (graph[:3], graph.n)
+        pipeline = pipeline.given(**values)
+        solve((u % few, v % few, w), num_vertices=few, algorithm=pipeline, backend=backend)
 
     def answer(forest: mstflow.Forest) -> Facts:
-        ids = forest.edge_ids
-        # Mapped pages count as memory.
-        weight = {} if on_disk else {"weight": _total(graph.w[ids])}
-        return {
-            "found": len(ids),
-            **weight,
-            "checksum": checksum(ids),
-            "solver": f"{forest.algorithm}, {forest.backend}",
-            "stages": dict(forest.report.seconds),
-        }
+        solver = f"{forest.algorithm}, {forest.backend}"
+        stages = dict(forest.report.seconds)
+        return {**_answer(graph, forest.edge_ids), "solver": solver, "stages": stages}
 
-    return partial(solve, columns, vertices, measured), answer
+    return partial(solve, graph[:3], num_vertices=graph.n, algorithm=measured), answer
 
 
 def _scipy(graph: Graph) -> Prepared:
@@ -291,37 +264,6 @@ BENCHMARKS = {
                 {"ms": milliseconds()},
                 lambda row: row["graph"] in ("E", "G", "R", "N"),
             ),
-        },
-    ),
-    "disk": Benchmark(
-        "strategies and schedulers on 100 million edges on disk",
-        compare,
-        {
-            "graphs": ["D"],
-            "codes": [
-                f"mstflow:strategy={strategy}"
-                for strategy in (
-                    "two-scan,partitions=1",
-                    "two-scan,partitions=1,memory=500MB",
-                    "two-scan,partitions=8",
-                    "two-scan,partitions=8,scheduler=threads",
-                    "two-scan,partitions=8,scheduler=distributed",
-                    "fold",
-                    "tree,partitions=8",
-                    "iterate,partitions=1",
-                )
-            ],
-            "threads": [1, 2],
-            "rounds": 2,
-            "on_disk": True,
-        },
-        TINY,
-        {
-            "disk": Table(
-                ("code",),
-                ("threads",),
-                {"ms": milliseconds(), "million edges/s": rate(), "peak, MB": peak()},
-            )
         },
     ),
     "algorithms": Benchmark(

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -27,7 +27,6 @@ Case = tuple[Row, Callable[[], Facts]]
 
 #: More memory than a program takes in addition to its input, except on the largest graphs.
 TOUCHED_BYTES = 2**30
-SAMPLE_SECONDS = 0.02  # between two samples of the memory of a process and its children
 
 
 @dataclass(frozen=True)
@@ -105,44 +104,53 @@ def program(
     return measure
 
 
-def run(
-    command: Sequence[str],
-    threads: int | None = None,
-    limit: float | None = None,
-    samples_memory: bool = False,
-) -> Facts:
+def run(command: Sequence[str], threads: int | None = None, limit: float | None = None) -> Facts:
     """Run a command on `threads` processors; return the facts on its last line, or an `error`.
 
-    The command and its children are killed after `limit` seconds. With `samples_memory`, `peak` is
-    the memory of the process and its children, sampled from outside.
+    The command and its children are killed after `limit` seconds.
     """
     environment = {**os.environ, "MST_THREADS": str(threads or os.cpu_count())}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # it would prevent Python from storing code
     pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
     options: dict[str, Any] = {**pipes, "text": True, "errors": "replace", "env": environment}
     try:
-        with pinned(threads):
-            process = subprocess.Popen(command, cwd=ROOT, process_group=0, **options)
+        with pinned(threads), process_group(command, **options) as process:
+            output, errors = process.communicate(timeout=limit)
     except OSError as error:
         return {"error": f"cannot be run: {error}"}
-    start, peak = time.monotonic(), 0
-    try:
-        while True:
-            if limit is not None and time.monotonic() - start > limit:
-                return {"error": f"passed the limit of {limit:g} s"}
-            if samples_memory:
-                peak = max(peak, _memory_of_all(process.pid))
-            with suppress(subprocess.TimeoutExpired):
-                output, errors = process.communicate(timeout=SAMPLE_SECONDS)
-                break
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+    except subprocess.TimeoutExpired:
+        return {"error": f"passed the limit of {limit:g} s"}
     if status := process.returncode:
-        by_signal = f"ended by {signal.Signals(-status).name}" if status < 0 else ""
-        return {"error": by_signal or f"failed: {_last_line(errors) or status}"}
-    return _facts(_last_line(output)) | ({"peak": peak} if samples_memory else {})
+        return {
+            "error": ending(status) if status < 0 else f"failed: {_last_line(errors) or status}"
+        }
+    line = _last_line(output)
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError):
+        return {"error": f"printed {line!r}, not an object of JSON"}
+
+
+@contextmanager
+def process_group(command: Sequence[Any], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Start a command in the repository's root; kill it and its children if it runs at the end."""
+    with subprocess.Popen([*map(str, command)], cwd=ROOT, process_group=0, **options) as process:
+        try:
+            yield process
+        finally:
+            kill(process)
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """End a process that leads a group, and its children, if it runs."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def ending(status: int) -> str:
+    """Return how a process ended, by the status that Python reports."""
+    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"status {status}"
 
 
 def is_installed(package: str) -> bool:
@@ -174,24 +182,6 @@ def pinned(threads: int | None) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, processors)
-
-
-def _memory_of_all(pid: int) -> int:
-    """Return the resident bytes of a process and its children; 0 if one of them has just ended."""
-    import psutil
-
-    try:
-        root = psutil.Process(pid)
-        return sum(each.memory_info().rss for each in (root, *root.children(recursive=True)))
-    except psutil.NoSuchProcess:
-        return 0
-
-
-def _facts(line: str) -> Facts:
-    try:
-        return dict(json.loads(line))
-    except (ValueError, TypeError):
-        return {"error": f"printed {line!r}, not an object of JSON"}
 
 
 def _last_line(text: str) -> str:

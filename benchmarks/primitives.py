@@ -1,4 +1,4 @@
-"""Times of each compiled primitive and of its definition, in turn in one process.
+"""Times of each compiled primitive, by length and threads, and of its definition, in one process.
 
 A plain primitive is defined by NumPy. A fused primitive is defined by plain primitives, which are
 compiled and run on the same threads. The arguments are those of a round on a random graph.
@@ -6,6 +6,7 @@ compiled and run on the same threads. The arguments are those of a round on a ra
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -139,28 +140,53 @@ def overridden() -> list[str]:
     return sorted(name for name in names if not name.startswith("_"))
 
 
-def rows(size: int, threads: Sequence[int], rounds: int) -> Iterator[Row]:
-    """Yield the times of every compiled primitive and its definition.
+def rows(
+    elements: Sequence[int],
+    threads: Sequence[int],
+    rounds: int,
+    bits: Sequence[int] = (32,),
+    codes: Sequence[str] = ("compiled",),
+    budget: float | None = None,
+    repeated: int = 0,
+    excluded: Sequence[str] = (),
+) -> Iterator[Row]:
+    """Yield the times of every compiled primitive, except for `excluded` ones.
 
-    The graph has `size` vertices; `elements` is the length of the largest array.
+    The arguments have about this number of `elements`; in a row, `elements` is the length of the
+    largest array. Calls on short arrays are repeated until they process `repeated` elements. A case
+    ends after `budget` seconds. A primitive that needs them for one round is not measured with
+    longer arrays.
     """
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
 
-    calls = arguments(size)
-    missing = set(overridden()) - {case.partition(",")[0] for case in calls}
-    assert not missing, f"no arguments for {', '.join(sorted(missing))}"
-    with keeping_blocks():
+    unmeasured = {*excluded}
+    for length, width in itertools.product(elements, bits):
+        calls = arguments(length // EDGES_PER_VERTEX, width)
+        missing = set(overridden()) - {case.partition(",")[0] for case in calls}
+        assert not missing, f"no arguments for {', '.join(sorted(missing))}"
+        count = max(1, repeated // length)
         for case, (arrays, options) in calls.items():
-            for count in threads:
-                ops, name = NumbaArrays(count), case.partition(",")[0]
-                codes = {"definition": definition(ops, name), "compiled": getattr(ops, name)}
-                facts = {"primitive": case, "threads": count, "elements": _elements(arrays)}
-                cases = [
-                    ({**facts, "code": code}, timed(partial(function, *arrays, **options), count))
-                    for code, function in codes.items()
-                ]
-                yield from in_turn(cases, rounds, warm_ups=1)
+            if (name := case.partition(",")[0]) in unmeasured:
+                continue
+            sizes = {"bits": width, "length": length, "elements": _elements(arrays)}
+            cases = []
+            for team, code in itertools.product(threads, codes):
+                ops = NumbaArrays(team)
+                function = definition(ops, name) if code == "definition" else getattr(ops, name)
+                call = partial(_repeat, partial(function, *arrays, **options), count)
+                names = {"primitive": case, **sizes, "calls": count, "threads": team, "code": code}
+                cases.append((names, timed(call)))
+            with keeping_blocks():
+                found = [*in_turn(cases, rounds, budget, warm_ups=1)]
+            if budget and found[0]["seconds"][0] > budget:
+                unmeasured.add(name)
+            yield from found
+
+
+def _repeat(call: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        call()
 
 
 def solver(graph: Graph, **options: Any) -> Callable[[], Any]:
@@ -195,21 +221,50 @@ def _length(value: Any) -> int:
 
 def nanoseconds(row: Row, _: Row) -> float:
     """Return the median nanoseconds for each element."""
-    return float(statistics.median(row["seconds"]) / row["elements"] * 1e9)
+    elements = row["elements"] * row.get("calls", 1)
+    return float(statistics.median(row["seconds"]) / elements * 1e9)
 
 
-BENCHMARK = Benchmark(
-    "compiled primitives, compared with their definitions",
-    rows,
-    {"size": 1_000_000, "threads": [1, 2], "rounds": 5},
-    {"size": 3000, "rounds": 1},
-    {
-        "primitives": Table(
-            ("primitive",),
-            ("threads", "code"),
-            {"ns": nanoseconds, "ratio": ratio()},
-            against=("threads",),
-            prepared=lambda rows: among(rows, "primitive", nanoseconds, 5),
-        )
-    },
-)
+#: Primitives that always use one thread.
+SEQUENTIAL = ("join_in_order", "join_levels", "label_level", "merge_in_order", "path_sums")
+BENCHMARKS = {
+    "primitives": Benchmark(
+        "compiled primitives, compared with their definitions",
+        rows,
+        {
+            "elements": [3_000_000],
+            "threads": [1, 2],
+            "rounds": 5,
+            "codes": ["definition", "compiled"],
+        },
+        {"elements": [9000], "rounds": 1},
+        {
+            "primitives": Table(
+                ("primitive",),
+                ("threads", "code"),
+                {"ns": nanoseconds, "ratio": ratio()},
+                against=("threads",),
+                prepared=lambda rows: among(rows, "primitive", nanoseconds, 5),
+            )
+        },
+    ),
+    "lengths": Benchmark(
+        "compiled primitives by number of threads and length of the arrays",
+        rows,
+        {
+            "elements": [10**4, 10**5, 10**6, 10**7],
+            "threads": [1, 2, 4, 16],
+            "rounds": 3,
+            "budget": 0.5,
+            "repeated": 10**6,
+            "excluded": SEQUENTIAL,
+        },
+        {"elements": [300, 3000], "threads": [1, 2], "rounds": 1, "repeated": 3000},
+        {
+            "lengths": Table(
+                ("primitive",), ("length", "threads"), {"": ratio()}, against=("length",)
+            )
+        },
+        usual=False,  # takes minutes
+    ),
+}

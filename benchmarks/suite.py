@@ -13,7 +13,6 @@ from . import (
     estimators,
     files,
     grids,
-    lengths,
     papers,
     primitives,
     queries,
@@ -28,8 +27,7 @@ from .tables import Table
 #: The most important come first, because `record` can be stopped and continued later.
 SUITE: dict[str, Benchmark] = {
     **codes.BENCHMARKS,
-    "primitives": primitives.BENCHMARK,
-    "lengths": lengths.BENCHMARK,
+    **primitives.BENCHMARKS,
     "work": work.BENCHMARK,
     "start": start.BENCHMARK,
     "small": small.BENCHMARK,

@@ -55,22 +55,7 @@ def rows(
         scans = {count: partial(read, strategy="two-scan", threads=count) for count in threads}
         names = {"graph": f"{name}, on disk", "algorithm": "two-scan"}
         yield from _by_threads(names, scans, rounds)
-    for size in elements:
-        for bits in (32, 64):
-            yield from _primitives(size, bits, threads, rounds)
-
-
-def _primitives(size: int, bits: int, threads: Sequence[int], rounds: int) -> Iterator[Row]:
-    from mstflow.primitives.compiled.arrays import NumbaArrays
-    from mstflow.runtime.memory import keeping_blocks
-
-    arguments = primitives.arguments(size // primitives.EDGES_PER_VERTEX, bits)
-    with keeping_blocks():
-        for case, (arrays, options) in arguments.items():
-            functions = (getattr(NumbaArrays(count), case.partition(",")[0]) for count in threads)
-            calls = (partial(function, *arrays, **options) for function in functions)
-            about = {"primitive": case, "bits": bits, "elements": size}
-            yield from _by_threads(about, dict(zip(threads, calls, strict=True)), rounds)
+    yield from primitives.rows(elements, threads, rounds, bits=(32, 64))
 
 
 def _by_threads(

@@ -15,7 +15,6 @@ from benchmarks import (
     codes,
     files,
     graphs,
-    lengths,
     machine,
     measure,
     primitives,
@@ -135,15 +134,6 @@ def test_rounds():
     ]
 
 
-def test_on_disk():
-    """The processes of a cluster are counted, too."""
-    ways = ["fold", "two-scan,partitions=3,scheduler=distributed"]
-    found = [f"mstflow:backend=numpy,strategy={way}" for way in ways]
-    fold, cluster = codes.compare([SMALL], found, rounds=1, on_disk=True)
-    assert cluster["checksum"] == fold["checksum"]
-    assert cluster["peak"][0] > 1.5 * fold["peak"][0] > 0
-
-
 def test_limit():
     slow = "import subprocess; subprocess.run(['sleep', '60'])"
     facts = measure.run([sys.executable, "-c", slow], 1, 0.5)
@@ -186,9 +176,10 @@ def test_refused(capsys, arguments, complaint):
 
 
 def test_lengths():
-    rows = lengths.rows([60, 300], [1, 2], 1, repeated=300)
+    rows = list(primitives.rows([60, 300], [1], 1, repeated=300, excluded=primitives.SEQUENTIAL))
     names = {row["primitive"].partition(",")[0] for row in rows}
-    assert names == set(primitives.overridden()) - lengths.SEQUENTIAL
+    assert names == set(primitives.overridden()) - {*primitives.SEQUENTIAL}
+    assert {(row["length"], row["calls"]) for row in rows} == {(60, 5), (300, 1)}
 
 
 def test_files(tmp_path):
@@ -314,8 +305,8 @@ def test_a_record_is_measured_once(tmp_path, capsys):
     assert "Not measured yet" in tables.written(page, {"sizes": ("sizes", table)}, lambda *_: None)
 
 
-#: Those that a processor can run, except for a slow one, whose function others call too.
-TRIED = [name for name, each in suite.SUITE.items() if each.usual and name != "disk"]
+#: Those that take seconds; the others call the same functions.
+TRIED = [name for name, each in suite.SUITE.items() if each.usual]
 
 
 @pytest.mark.parametrize("name", TRIED)
