@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -65,23 +65,24 @@ def check_stage(stage: Stage, pipeline: Pipeline | None = None, **values: Any) -
     else:
         pipeline = pipeline.given(**values)
         pipeline.check()
-    pipeline = _through_every_stage(pipeline, values)
-    calls = 0
+    check_stages([stage], through_every_stage(pipeline, values))
+
+
+def check_stages(stages: Iterable[Stage], pipeline: Pipeline) -> None:
+    """Check some stages of a pipeline as `check_stage` does, by the same runs."""
+    missing = {stage.original: stage for stage in stages}
+    checked = {*missing}
     for graph in _graphs():
         with _naming(graph):
-            try:
-                calls += _check_on(stage, pipeline, graph)
-            except PipelineError as error:
-                if isinstance(error.__cause__, ValueError) and "read-only" in str(error):
-                    _fail(stage, f"modifies its inputs: {error}")
-                raise
-    if not calls:
+            for called in _check_on(checked, pipeline, graph):
+                missing.pop(called, None)
+    for stage in missing.values():
         _fail(stage, f"is never called by pipeline {pipeline.name!r}")
 
 
-def _through_every_stage(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Pipeline:
+def through_every_stage(pipeline: Pipeline, chosen: Iterable[str] = ()) -> Pipeline:
     """Return a pipeline with the values `EVERY_STAGE`, except for those that the caller chose."""
-    names = EVERY_STAGE.keys() & pipeline.values.keys() - chosen.keys()
+    names = EVERY_STAGE.keys() & pipeline.values.keys() - {*chosen}
     return pipeline.given(**{name: EVERY_STAGE[name] for name in names})
 
 
@@ -107,7 +108,7 @@ def check_algorithm(pipeline: Pipeline, **values: Any) -> None:
         If a forest is wrong. Shows the smallest such graph that was found, the forest and the
         expected one, and the stage that dropped or chose a wrong edge if it is known.
     """
-    pipeline = _through_every_stage(pipeline.given(**values), values)
+    pipeline = through_every_stage(pipeline.given(**values), values)
     pipeline.check()
     for graph in _graphs():
         for options in _WAYS:
@@ -256,20 +257,21 @@ def _check_edges(task: Task, written: tuple[Any, ...], *, keys: bool = True) -> 
             _fail(task.stage, f"writes {name!r} {problem}", task, written)
 
 
-def _check_on(stage: Stage, pipeline: Pipeline, graph: EdgeList) -> int:
-    """Check each call of a stage on one graph, and return the number of calls."""
-    runs = [_record(stage, pipeline, graph, partitions) for partitions in (1, 2, 5)]
+def _check_on(checked: Set[Stage], pipeline: Pipeline, graph: EdgeList) -> set[Stage]:
+    """Check each call of some stages on one graph, and return the stages that are called."""
+    runs = [_record(checked, pipeline, graph, partitions) for partitions in (1, 2, 5)]
     calls = [task for _, tasks in runs for task in tasks]
     for task in calls:
-        _check_call(stage, task, keys=pipeline.result == ("forest",))
+        _check_call(task, keys=pipeline.result == ("forest",))
     whole, _ = runs[0]
     for partitions, (result, _) in zip((2, 5), runs[1:], strict=True):
         for name, value in result.items():
             if not _equal(value, whole[name]):
                 split = f"{_short(value)} in {partitions} partitions"
                 problem = f"changes {name!r} of {pipeline.name!r} when the edges are split: "
-                _fail(stage, f"{problem}{_short(whole[name])} in one partition, {split}")
-    return len(calls)
+                problem += f"{_short(whole[name])} in one partition, {split}"
+                raise PipelineError(f"{', '.join(each.title for each in checked)}: {problem}")
+    return {task.stage.original for task in calls}
 
 
 def _pipeline_with(stage: Stage, values: dict[str, Any]) -> Pipeline:
@@ -296,26 +298,29 @@ def _pipeline_with(stage: Stage, values: dict[str, Any]) -> Pipeline:
 
 
 class _Recorder(Inline):
-    """A scheduler that runs tasks in this thread and records those of one stage, or of all."""
+    """A scheduler that runs tasks in this thread and records those of some stages, or of all."""
 
-    def __init__(self, stage: Stage | None) -> None:
+    def __init__(self, stages: Set[Stage] | None) -> None:
         super().__init__(threads=1)
-        self.stage = stage and stage.original
+        self.stages = stages
         self.tasks, self.results = list[Task](), list[Any]()
 
     def submit(self, function: Callable[..., Any], *handles: Any, **options: Any) -> Any:
-        result = super().submit(function, *handles, **options)
-        if isinstance(function, Task) and self.stage in (None, function.stage.original):
+        if not isinstance(function, Task):
+            return super().submit(function, *handles, **options)
+        with _explaining_writes(function.stage):
+            result = super().submit(function, *handles, **options)
+        if self.stages is None or function.stage.original in self.stages:
             self.tasks.append(function)
             self.results.append(result)
         return result
 
 
 def _record(
-    stage: Stage, pipeline: Pipeline, graph: EdgeList, partitions: int
+    stages: Set[Stage], pipeline: Pipeline, graph: EdgeList, partitions: int
 ) -> tuple[dict[str, Any], list[Task]]:
-    """Run a pipeline, and return its result and the tasks of one stage."""
-    recorder = _Recorder(stage)
+    """Run a pipeline, and return its result and the tasks of some stages."""
+    recorder = _Recorder(stages)
     fields, _ = pipeline.run(
         graph,
         backend="numpy",
@@ -327,13 +332,14 @@ def _record(
     return fields, recorder.tasks
 
 
-def _check_call(stage: Stage, task: Task, *, keys: bool) -> None:
+def _check_call(task: Task, *, keys: bool) -> None:
     import cloudpickle  # Dask serializes stages with it
 
     stage = task.stage
     read_only = {name: _read_only(value) for name, value in task.fields.items()}
     outside = _outside(stage)
-    written = replace(task, fields=read_only)()
+    with _explaining_writes(stage):
+        written = replace(task, fields=read_only)()
     if changed := [name for name, value in _outside(stage).items() if value != outside[name]]:
         _fail(stage, f"modifies {changed[0]!r}, which is not a field", task, written)
     if not _equal(written, task()):
@@ -353,6 +359,17 @@ def _check_call(stage: Stage, task: Task, *, keys: bool) -> None:
         if not _equal(written, combination.run(array_module("numpy"), None, {"parts": parts})):
             problem = "the results for two partitions do not combine to the result for both"
             _fail(stage, f"{problem}: {', '.join(map(repr, stage.writes))}", task, written)
+
+
+@contextlib.contextmanager
+def _explaining_writes(stage: Stage) -> Iterator[None]:
+    """Raise an error that states the rule if a stage writes to a read-only input."""
+    try:
+        yield
+    except PipelineError as error:
+        if isinstance(error.__cause__, ValueError) and "read-only" in str(error):
+            _fail(stage, f"modifies its inputs: {error}")
+        raise
 
 
 def _check_strictly(task: Task, written: tuple[Any, ...]) -> None:

@@ -15,6 +15,7 @@ from mstflow.pointsets.catalogue.reachability import reachability
 from mstflow.stages.edges import find_min_edges
 from mstflow.stages.fields import Count, Edges, Flags, Number, Verdict, VertexIndex
 from mstflow.testing import check_stage
+from mstflow.testing.checks import check_stages, through_every_stage
 
 PIPELINES = [*map(mstflow.algorithm, mstflow.algorithms()), components, reachability]
 #: All stages, each in the last pipeline that has it; `tests/test_equality.py` tests pipelines.
@@ -22,9 +23,10 @@ STAGES = {step: pipeline for pipeline in PIPELINES for step in pipeline.stages()
 EDGELIST = mstflow.algorithm("boruvka-edgelist")
 
 
-@pytest.mark.parametrize("step", STAGES, ids=lambda step: step.name)
-def test_stages_of_the_catalogue(step):
-    check_stage(step, STAGES[step])
+@pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda pipeline: pipeline.name)
+def test_stages_of_the_catalogue(pipeline):
+    steps = [step for step, last in STAGES.items() if last is pipeline]
+    check_stages(steps, through_every_stage(pipeline))
 
 
 def test_every_stage_has_a_summary():
