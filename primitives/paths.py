@@ -20,7 +20,7 @@ from typing import Any, Protocol
 Array = Any
 
 #: The binary logarithm of the length of a block.
-BLOCK = 4
+BLOCK_BITS = 4
 #: float64 has the exponent of a number above 52 bits, with this bias.
 _FRACTION_BITS, _BIAS = 52, 1023
 
@@ -70,8 +70,8 @@ class Paths(Protocol):
             At ``k * b + i``, the maximum of the 2^k blocks from block i on, or of all blocks up to
             the end. There are b blocks, and j is the smallest number for which 2^j exceeds b.
         """
-        near = _windows(self, values, BLOCK + 1)
-        blocks = near[BLOCK][:: 2**BLOCK]
+        near = _windows(self, values, BLOCK_BITS + 1)
+        blocks = near[BLOCK_BITS][:: 2**BLOCK_BITS]
         far = _windows(self, blocks, max(1, len(blocks).bit_length()))
         return self.concat(near), self.concat(far)
 
@@ -90,10 +90,10 @@ class Paths(Protocol):
         array of length m, with the dtype of the table
         """
         near, far = table
-        size = len(near) // (BLOCK + 1)
-        blocks = -(-size >> BLOCK)
+        size = len(near) // (BLOCK_BITS + 1)
+        blocks = -(-size >> BLOCK_BITS)
         widest = _window_max(self, near, size, first, last)
-        low, high = (first + (2**BLOCK - 1)) >> BLOCK, ((last + 1) >> BLOCK) - 1
+        low, high = (first + (2**BLOCK_BITS - 1)) >> BLOCK_BITS, ((last + 1) >> BLOCK_BITS) - 1
         has_blocks = low <= high
         low = self.minimum(low, max(0, blocks - 1))
         between = _window_max(self, far, blocks, low, self.maximum(low, high))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PrimitiveError
-from ..primitives.paths import BLOCK
+from ..primitives.paths import BLOCK_BITS
 from ..primitives.vocabulary import ArrayModule
 
 #: The check of the arguments of each primitive.
@@ -281,7 +281,7 @@ def _path_sums(parent: Any, values: Any) -> str:
 
 @check("range_max")
 def _range_max(table: Any, first: Any, last: Any) -> str:
-    size = len(table[0]) // (BLOCK + 1)
+    size = len(table[0]) // (BLOCK_BITS + 1)
     problem = valid_places("first", first, size) or valid_places("last", last, size)
     if problem := problem or same_length(first=first, last=last):
         return problem

@@ -17,7 +17,7 @@ from ...runtime.sizes import sizes
 from ...runtime.team import STREAMED, Each, Team, team
 from ..hierarchies import TALLY, level_dtype
 from ..joins import helper_ranges
-from ..paths import BLOCK
+from ..paths import BLOCK_BITS
 from ..vocabulary import Side
 from . import elements, kruskal, pairs, shared_trees, sorting, trees
 from .base import BaseArrays, ids_of, ranges_of
@@ -435,7 +435,7 @@ class NumbaArrays(BaseArrays):
 
     def range_max(self, table: tuple[Array, Array], first: Array, last: Array, /) -> Array:
         near, far = table
-        out, size = empty(len(first), near.dtype), len(near) // (BLOCK + 1)
+        out, size = empty(len(first), near.dtype), len(near) // (BLOCK_BITS + 1)
         arguments = raw(near), raw(far), size, raw(first), raw(last), raw(out)
         self._team.share(trees.range_max, len(first), *arguments)
         return out

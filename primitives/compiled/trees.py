@@ -4,9 +4,9 @@ import numpy as np
 
 from ...runtime.intrinsics import fetch, highest_bit
 from ...runtime.kernels import AHEAD, NONE, ONE, helper, kernel
-from ..paths import BLOCK
+from ..paths import BLOCK_BITS
 
-_BLOCK = np.uint64(BLOCK)
+_BLOCK_BITS = np.uint64(BLOCK_BITS)
 
 
 @kernel
@@ -239,15 +239,15 @@ def window_max(table, size, level, first, last):
 def range_max(start, stop, near, far, size, first, last, out):
     """Write the maximum of each range."""
     size = np.uint64(size)
-    blocks = (size + (ONE << _BLOCK) - ONE) >> _BLOCK
+    blocks = (size + (ONE << _BLOCK_BITS) - ONE) >> _BLOCK_BITS
     for i in range(start, stop):
         ahead = min(i + AHEAD, stop - 1)
-        fetch(near, np.uint64(first[ahead]) + _BLOCK * size)
-        fetch(near, np.uint64(last[ahead]) + _BLOCK * size)
+        fetch(near, np.uint64(first[ahead]) + _BLOCK_BITS * size)
+        fetch(near, np.uint64(last[ahead]) + _BLOCK_BITS * size)
         low, high = np.uint64(first[i]), np.uint64(last[i])
-        level = min(highest_bit(high - low + ONE), _BLOCK)
+        level = min(highest_bit(high - low + ONE), _BLOCK_BITS)
         largest = window_max(near, size, level, low, high)
-        low, high = (low + (ONE << _BLOCK) - ONE) >> _BLOCK, (high + ONE) >> _BLOCK
+        low, high = (low + (ONE << _BLOCK_BITS) - ONE) >> _BLOCK_BITS, (high + ONE) >> _BLOCK_BITS
         if low < high:  # the blocks from `low` to `high` - 1 are inside
             level = highest_bit(high - low)
             largest = max(largest, window_max(far, blocks, level, low, high - ONE))
