@@ -298,7 +298,7 @@ FAULTS = [
     Fault(
         "sums of weights wrap around",
         "forest/edges.py", "else _sum_integers(values)", "else int(values.sum())",
-        "tests/test_solve.py tests/forest",
+        "tests/test_solve.py tests/queries",
     ),
     Fault(
         "a threshold excludes edges of its own weight",
