@@ -576,8 +576,9 @@ def unique_inverse(rng, dtype, n):
     size = rng.choice([1, n // 3 + 1, 3 * n + 1, 100 * n + 1])
     values = some_index(rng, size, n, dtype)
     distinct = sorted(set(values.tolist()))
-    place = [distinct.index(value) for value in values.tolist()]
-    return (values, size), {}, (np.array(distinct, dtype), positions(place, n))
+    place = {value: place for place, value in enumerate(distinct)}
+    inverse = [place[value] for value in values.tolist()]
+    return (values, size), {}, (np.array(distinct, dtype), positions(inverse, n))
 
 
 @case(UNSIGNED)
@@ -675,7 +676,8 @@ def sorted_union(rng, dtype, n):
 def isin(rng, dtype, n):
     values = some_values(rng, dtype, n)
     ascending = np.sort(some_values(rng, dtype, rng.randrange(n + 2)))
-    return (values, ascending), {}, np.array([x in ascending for x in values], bool)
+    known = {*ascending.tolist()}
+    return (values, ascending), {}, np.array([x in known for x in values.tolist()], bool)
 
 
 # Paths and ranges.

@@ -127,7 +127,7 @@ def examples(request):
 def cluster():
     """Start a `distributed` cluster of two worker processes; yield its client.
 
-    It does not profile itself: an idle cluster would take a fifth of a processor.
+    It rarely looks at itself: an idle cluster would take a fifth of a processor.
     """
     import dask
 
@@ -135,7 +135,9 @@ def cluster():
 
     quiet = {
         "distributed.worker.profile.enabled": False,
+        "distributed.worker.memory.monitor-interval": "1s",
         "distributed.admin.system-monitor.interval": "10s",
+        "distributed.admin.tick.interval": "1s",
     }
     with dask.config.set(quiet), local_workers(2) as client:
         yield client

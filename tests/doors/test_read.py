@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gzip
 import lzma
 from functools import partial
@@ -243,9 +244,9 @@ def test_real_graphs(name):
     assert (graph.num_vertices, graph.num_edges, str(graph.weight.dtype)) == REAL[name]
     opener = {".gz": gzip.open, ".xz": lzma.open}.get(Path(name).suffix, open)
     with opener(DATA / name, "rt") as file:
-        *_, last = (line.split() for line in file if line.strip())
+        (last,) = collections.deque(filter(str.strip, file), maxlen=1)
     one_based = name[:3] in ("USA", "rom", "pac", "bcs")
-    fields = last[1:] if last[0] == "a" else last
+    fields = last.removeprefix("a ").split()
     assert [graph.u[-1], graph.v[-1]] == [int(field) - one_based for field in fields[:2]]
     assert graph.weight[-1] == (float(fields[2]) if len(fields) == 3 else 1)
 
