@@ -207,7 +207,8 @@ def rename(step: Stage, names: Mapping[str, str]) -> Stage:
     fields = (*origin.reads.items(), *origin.writes.items())
     used = {*dict(fields), *origin.combiner_reads, *(field.axis for _, field in fields)}
     both = {name: names.get(earlier.get(name, name), earlier.get(name, name)) for name in used}
-    both = {old: new for old, new in both.items() if old != new}
+    # The order of a set differs between processes, and identities of stages must not.
+    both = {old: new for old, new in sorted(both.items()) if old != new}
     if not both:
         return origin
     reads, writes = (

@@ -26,6 +26,7 @@ from typing import Any
 from ...errors import LostWorkerError, MstflowError, WorkerError
 from ...progress import has_listener, report_progress
 from ..schedulers.dask_schedulers import Cluster
+from ..schedulers.scheduler import this_worker
 
 #: Seconds between two checks of the caller for lost workers and for progress.
 _POLL_SECONDS = 0.1
@@ -176,7 +177,10 @@ class Actor:
         return done
 
     def _check(self, step: int) -> None:
-        """Raise a WorkerError if an actor that sent nothing yet does not answer."""
+        """Raise an error if the caller died, or an actor that sent nothing yet does not answer."""
+        worker = this_worker()
+        if worker is not None and self not in worker.state.actors.values():
+            raise StoppedError("the cluster has released the ranks: their caller died")
         for place, (_, future) in [*self._sent.items()]:
             if self._ranks[place].start in self._box[step]:
                 continue
@@ -228,9 +232,10 @@ def run_actors(
             with contextlib.suppress(Exception):  # its worker may have died
                 actor.stop("the caller did not wait for the results").result(_STOP_SECONDS)
         if isinstance(error, LostWorkerError):  # the caller may start the other ranks again
-            for run in runs:
-                with contextlib.suppress(Exception):
-                    run.result(_ANSWER_SECONDS)
+            for handle, run in zip(handles, runs, strict=False):
+                if handle.result.status == "finished":
+                    with contextlib.suppress(Exception):
+                        run.result(_ANSWER_SECONDS)
         raise
     finally:
         cluster.cancel(handles)

@@ -251,13 +251,13 @@ class Cluster(Scheduler):
         return handle.result
 
     def on_each_worker(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Call a function in the process of each worker that has started."""
+        """Call a function in the process of each worker that has started, unless it dies."""
         with self.errors():
             results = self._client.run(function, *arguments, on_error="return")
         for address, result in results.items():
             if isinstance(result, MstflowError):
                 raise type(result)(f"{result} (on worker {address})") from result
-            if isinstance(result, BaseException):
+            if isinstance(result, BaseException) and not isinstance(result, OSError):  # no contact
                 raise WorkerError(f"worker {address} failed: {result}") from result
 
     def gather(self, handles: Sequence[Any], done: Done = None) -> list[Any]:

@@ -130,6 +130,23 @@ def test_the_identity_is_the_same_in_every_process():
 IMAGE = np.random.default_rng(0).random((60, 50)).astype(np.float32)
 
 
+PIPELINES = """
+import mstflow
+from mstflow.pipeline.catalogue.strategies import STRATEGIES, strategy_flow
+from mstflow.pipeline.streaming.checkpoint import fingerprint
+for name in mstflow.algorithms():
+    print(*(fingerprint(strategy_flow(each, mstflow.algorithm(name))) for each in STRATEGIES))
+"""
+
+
+def test_the_identity_of_a_pipeline_is_the_same_in_every_process():
+    outputs = {
+        run_python("-c", PIPELINES, variables={"PYTHONHASHSEED": seed}, check=True).stdout
+        for seed in "1234"
+    }
+    assert len(outputs) == 1
+
+
 def test_a_checkpoint_belongs_to_the_weights_of_a_grid(tmp_path):
     options = {"strategy": "tree", "partitions": 3, "checkpoint": tmp_path / "kept"}
 
