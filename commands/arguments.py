@@ -33,7 +33,6 @@ def solve(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     _add_inputs(parser)
     _add_output(parser, required=False)
-    add("--coordinates", metavar="FILE", help="vertex coordinates (.co), for .geojson output")
     _add_choice(parser, "--algorithm", _Names("algorithm", NAMES))
     _add_choice(parser, "--backend", _Names("backend", BACKENDS))
     _add_choice(parser, "--strategy", ("auto", *STRATEGIES))

@@ -9,8 +9,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from ..doors.formats.text.coordinates import read_coordinates
-from ..errors import OptionError
 from ..forest.forest import Forest
 from ..pipeline.catalogue.names import algorithm
 from ..pipeline.pipeline import Pipeline
@@ -18,7 +16,6 @@ from ..primitives import why_not
 from ..runtime.sizes import sizes
 from .shared.forest import find_forest
 from .shared.terminal import (
-    STDOUT,
     Stopwatch,
     check_files,
     cost_lines,
@@ -33,21 +30,14 @@ from .shared.terminal import (
 def run(options: argparse.Namespace) -> None:
     """Read the graph, compute and write its forest, and print a summary."""
     watch = Stopwatch(options.started)
-    if options.output == STDOUT and options.coordinates:
-        message = (
-            "standard output (-o -) gets CSV, which has no coordinates; write to a .geojson file"
-        )
-        raise OptionError(message)
-    check_files(options, options.coordinates)
-    coordinates = None if options.coordinates is None else read_coordinates(options.coordinates)
+    check_files(options)
     watch.stop("start")
-    has_names = options.ends is not None
-    with open_output(options, coordinates=coordinates, has_names=has_names) as output:
+    with open_output(options, has_names=options.ends is not None) as output:
         forest = _solve(options, watch)
         facts = _facts(forest)
         watch.stop("solve")
         if output is not None:
-            forest.save(output, coordinates=coordinates)
+            forest.save(output)
             watch.stop("write")
     facts |= costs(watch)
     report(options, facts, lambda: print_lines(_lines(facts, options)))

@@ -11,8 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from ..errors import OptionError
 from ..graphs.edge_table import EdgeTable
 from ..graphs.source import EdgeSource
@@ -23,11 +21,9 @@ from .places.folders import local_files
 AnyPath = str | os.PathLike[str]
 
 
-def check_output(
-    path: AnyPath, coordinates: ArrayLike | None = None, *, has_names: bool = False
-) -> None:
+def check_output(path: AnyPath, *, has_names: bool = False) -> None:
     """Check that an output can be written to `path`, before it is computed."""
-    writer_of(path, has_coordinates=coordinates is not None, has_names=has_names)
+    writer_of(path, has_names=has_names)
     _check_target(path)
 
 
@@ -61,15 +57,13 @@ def write_columns(
     columns: Mapping[str, Any],
     *,
     num_vertices: int | None = None,
-    coordinates: ArrayLike | None = None,
     identity: Mapping[str, Any] | None = None,
 ) -> None:
     """Write columns under their names; the suffix of `path` selects the format.
 
     A path without a suffix, or with a trailing slash, is a folder of `.npy` files. Columns of names
-    are a `pyarrow.Array`. `.gr`, `.mtx` and `.geojson` need the number of vertices, and `.geojson`
-    the `coordinates`: degrees east and north of each vertex. `identity`, a JSON object, identifies
-    the graph of a forest.
+    are a `pyarrow.Array`. `.gr` and `.mtx` need the number of vertices. `identity`, a JSON object,
+    identifies the graph of a forest.
     """
     dtypes = {
         name: values.dtype if hasattr(values, "dtype") else values.type
@@ -81,14 +75,13 @@ def write_columns(
         for start in range(0, num_edges, size):
             yield [values[start : start + size] for values in columns.values()]
 
-    table = EdgeTable(dtypes, num_edges, num_vertices, read, columns, identity, coordinates)
+    table = EdgeTable(dtypes, num_edges, num_vertices, read, columns, identity)
     write_table(path, table)
 
 
 def write_table(path: AnyPath, table: EdgeTable) -> None:
     """Write edges; the suffix of `path` selects the format. An existing file is replaced."""
-    has_coordinates = table.coordinates is not None
-    write = writer_of(path, has_coordinates=has_coordinates, has_names=table.has_names)
+    write = writer_of(path, has_names=table.has_names)
     with replacing(path) as draft:
         write(draft, table)
 

@@ -157,40 +157,35 @@ class Forest:
         known = tuple(map(host_array, (self.u, self.v, self.weight)))
         return replace(self, edge_ids=host_array(self.edge_ids), known=known)
 
-    def save(self, path: str | Path, *, coordinates: ArrayLike | None = None) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the forest to a file or folder; the suffix of `path` selects the format.
 
         `.npz`, `.parquet`, `.csv` and folders of `.npy` files have the columns edge_id, u, v and
         weight. Except for `.csv`, they also identify the graph, and state whether the forest is a
         maximum spanning forest (see `docs/forest-file.md`). If vertices have names, use `.parquet`
         or `.csv`; u and v are then names. `.gr` and `.mtx` files have the edges as a graph with
-        1-based vertices. `.geojson` files have them as lines on a map. `docs/formats.md` has the
-        details.
+        1-based vertices. `docs/formats.md` has the details.
 
         Parameters
         ----------
         path : path
             An existing file is replaced atomically; a folder must be new or empty.
-        coordinates : array of shape (n, 2), optional
-            Longitude and latitude of each vertex in degrees, for `.geojson`.
 
         Raises
         ------
         OptionError
-            If `path` cannot be written, or the graph is streamed from this file, or `coordinates`
-            are missing, invalid or not applicable.
+            If `path` cannot be written, or the graph is streamed from this file.
         """
         source = EdgeSource.of(self.graph)
         doors = wing("doors")
         doors.check_overwrite([path], doors.source_paths(source))
         if self._is_streamed:
-            doors.write_table(path, forest_table(source, self.edge_ids, coordinates))
+            doors.write_table(path, forest_table(source, self.edge_ids))
             return
         doors.write_columns(
             path,
-            self._named_columns() if coordinates is None else self._host_columns,
+            self._named_columns(),
             num_vertices=self.num_vertices,
-            coordinates=coordinates,
             identity={**graph_identity(source), "maximum": self.maximum},
         )
 

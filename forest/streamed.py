@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..graphs.edge_table import EdgeTable
 from ..graphs.saved_forest import graph_identity
@@ -23,14 +23,9 @@ def total_weight(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> int | float:
     return total_of(blocks, graph.first_columns()[2].dtype)
 
 
-def forest_table(
-    graph: EdgeSource, edge_ids: NDArray[np.int64], coordinates: ArrayLike | None
-) -> EdgeTable:
-    """Return the table of a forest to write to a file.
-
-    With `coordinates`, its ends are numbers of vertices, even if the vertices have names.
-    """
-    names = graph.names if coordinates is None else None
+def forest_table(graph: EdgeSource, edge_ids: NDArray[np.int64]) -> EdgeTable:
+    """Return the table of a forest to write to a file."""
+    names = graph.names
     *ends, weight = (column.dtype for column in graph.first_columns())
     dtypes: dict[str, Any] = {"edge_id": edge_ids.dtype}
     for label, dtype in zip("uv", ends, strict=True):
@@ -48,14 +43,8 @@ def forest_table(
                 named = {**loaded.columns("u", u), **loaded.columns("v", v)}
                 yield [ids, *named.values(), weights]
 
-    return EdgeTable(
-        dtypes,
-        len(edge_ids),
-        graph.num_vertices,
-        read,
-        identity=graph_identity(graph),
-        coordinates=coordinates,
-    )
+    identity = graph_identity(graph)
+    return EdgeTable(dtypes, len(edge_ids), graph.num_vertices, read, identity=identity)
 
 
 def forest_blocks(

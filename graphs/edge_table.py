@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..progress import report_progress
 from .edge_list import NamedColumns
@@ -31,8 +31,6 @@ class EdgeTable:
     columns: NamedColumns | None = None
     #: For a forest, the identity of its graph (see `forest_file.graph_identity`) and `maximum`.
     identity: Mapping[str, Any] | None = None
-    #: Degrees east and north of each vertex, for formats that need them.
-    coordinates: ArrayLike | None = None
     #: Name of the step in progress reports.
     step: str = "write edges"
 

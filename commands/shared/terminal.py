@@ -31,30 +31,25 @@ STDOUT = "-"
 _SLACK = 0.05
 
 
-def check_files(options: argparse.Namespace, *inputs: str | None) -> None:
-    """Check that no output replaces another file, and that standard output has only one use.
-
-    `inputs` are the values of further options, None if an option is not given.
-    """
+def check_files(options: argparse.Namespace) -> None:
+    """Check that no output replaces another file, and that standard output has only one use."""
     if options.output == STDOUT and options.json:
         raise OptionError("-o - and --json both write to standard output; choose one")
-    outputs = options.output, options.checkpoint
-    check_overwrite(filter(None, outputs), filter(None, [*options.inputs, *inputs]))
+    check_overwrite(filter(None, (options.output, options.checkpoint)), options.inputs)
 
 
 @contextlib.contextmanager
-def open_output(options: argparse.Namespace, **needs: Any) -> Iterator[Any]:
+def open_output(options: argparse.Namespace, *, has_names: bool = False) -> Iterator[Any]:
     """Check the output, and yield the path to write to, or None. Show progress unless --quiet.
 
-    If the output is -, a temporary file is copied to standard output at the end. `needs` are
-    arguments of `check_output`.
+    If the output is -, a temporary file is copied to standard output at the end.
     """
     with contextlib.ExitStack() as stack:
         path = options.output
         if path == STDOUT:
             path = stack.enter_context(scratch_folder()) + "/output.csv"
         if path is not None:
-            check_output(path, **needs)
+            check_output(path, has_names=has_names)
         with set_listener(not options.quiet):
             yield path
         if options.output == STDOUT:

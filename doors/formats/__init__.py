@@ -14,7 +14,7 @@ from ...plugins import Plugin, registered
 from ...progress import set_listener
 from ..places.folders import Part, expanded, suffix_of
 from ..places.url import Place
-from . import arrow, bin, geojson, npy, npz, parquet  # noqa: A004
+from . import arrow, bin, npy, npz, parquet  # noqa: A004
 from .file_format import Format
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
@@ -32,7 +32,6 @@ FORMATS = (
     csv.FORMAT,
     parquet.FORMAT,
     arrow.FORMAT,
-    geojson.FORMAT,
 )
 _READABLE = {kind.name: kind for kind in FORMATS if kind.read or kind.blocks}
 _WRITABLE = {kind.suffixes[0]: kind for kind in FORMATS if kind.write and kind.suffixes}
@@ -40,7 +39,7 @@ _WRITABLE = {kind.suffixes[0]: kind for kind in FORMATS if kind.write and kind.s
 #: The suffixes of outputs with names of vertices, for messages.
 NAMED_OUTPUTS = " or ".join(suffix for suffix, kind in _WRITABLE.items() if kind.holds_names)
 #: The suffixes of outputs for any graph, for messages.
-OUTPUTS = ", ".join(suffix for suffix, kind in _WRITABLE.items() if not kind.needs_coordinates)
+OUTPUTS = ", ".join(_WRITABLE)
 
 
 def format_names() -> list[str]:
@@ -116,16 +115,12 @@ def _check_encoding(encoding: str) -> None:
         raise OptionError(message) from error
 
 
-def writer_of(
-    path: str | PathLike[str], *, has_coordinates: bool = False, has_names: bool = False
-) -> Callable[[Path, EdgeTable], None]:
+def writer_of(path: str | PathLike[str], *, has_names: bool) -> Callable[[Path, EdgeTable], None]:
     """Return the function that writes a file or folder of this name; import its library."""
     suffix = Path(path).suffix.lower()
     target = npy.FORMAT if names_folder(path) else _WRITABLE.get(suffix)
     if target is None and suffix[1:] in _plugins():
         target = _format_by_name(suffix[1:])
-    if has_coordinates != (target is not None and target.needs_coordinates):
-        raise OptionError(f"{path}: .geojson, and no other format, needs coordinates=")
     if target is None or target.write is None:
         message = f"{path}: cannot write {suffix!r}; use {OUTPUTS}, or no suffix for a folder"
         raise OptionError(message)

@@ -76,8 +76,6 @@ class Format:
     is_text: bool = False
     #: Whether a graph is a folder instead of a file.
     is_folder: bool = False
-    #: Whether `write` needs the coordinates of the vertices.
-    needs_coordinates: bool = False
     #: Whether `write` accepts columns of names. If so, `read_forest` has the optional argument
     #: `name_type`, the `pyarrow.DataType` of the names.
     holds_names: bool = False

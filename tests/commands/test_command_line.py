@@ -191,10 +191,6 @@ def test_summary(capsys, graph, tmp_path):
         (["solve", "{graph}", "--format", "tar"], "unknown format 'tar'"),
         (["solve", "{graph}", "-o", "{folder}/out.xyz"], "cannot write '.xyz'"),
         (
-            ["solve", "{graph}", "-o", "{folder}/out.geojson"],
-            "no other format, needs --coordinates",
-        ),
-        (
             ["solve", "{graph}", "--weight", "length"],
             "no weights called 'length'; it has: 'weight'",
         ),

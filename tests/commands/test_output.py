@@ -109,7 +109,6 @@ def test_standard_output(folder, capfdbinary, arguments, expected):
     ("arguments", "message"),
     [
         ("solve graph.gr -o - --json", "-o - and --json both write to standard output"),
-        ("solve graph.gr -o - --coordinates x.co", "(-o -) gets CSV, which has no coordinates"),
     ],
 )
 def test_standard_output_conflicts(folder, capsys, arguments, message):

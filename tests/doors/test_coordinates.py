@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mstflow import read_coordinates
-from mstflow.__main__ import main
 from mstflow.errors import FileFormatError
 
 PLACES = st.tuples(st.integers(-180_000_000, 180_000_000), st.integers(-90_000_000, 90_000_000))
@@ -51,17 +49,3 @@ def test_malformed_file(tmp_path, text, expected):
     path.write_text(text)
     with pytest.raises(FileFormatError, match=f"^{re.escape(str(path) + expected)}"):
         read_coordinates(path)
-
-
-def test_on_the_command_line(tmp_path, capsys):
-    graph, places, out = (tmp_path / name for name in ("g.gr", "g.co", "forest.geojson"))
-    graph.write_text("p sp 3 3\na 1 2 5\na 2 3 6\na 3 1 7\n")
-    places.write_text("p aux sp co 3\nv 1 -73500000 40100000\nv 3 0 1\nv 2 5 -5\n")
-    command = ["solve", str(graph), "--coordinates", str(places), "--quiet", "-o"]
-    assert main([*command, str(out)]) == 0
-    lines = [
-        feature["geometry"]["coordinates"] for feature in json.loads(out.read_text())["features"]
-    ]
-    assert lines == [[[-73.5, 40.1], [5e-6, -5e-6]], [[5e-6, -5e-6], [0, 1e-6]]]
-    assert main([*command, str(tmp_path / "forest.csv")]) == 2
-    assert "and no other format, needs --coordinates" in capsys.readouterr().err

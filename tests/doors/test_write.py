@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import resource
 from pathlib import Path
 
@@ -135,41 +134,6 @@ def test_text_that_other_programs_read(tmp_path):
 
 #: Suffixes of formats that do not store the number of vertices.
 WITHOUT_SIZE = {".csv"}
-PLACES = [[4.9, 52.37], [-73.9, 40.7], [180, -90]]
-LINE = {"u": np.array([2]), "v": np.array([0]), "weight": np.array([2**63], np.uint64)}
-
-
-def test_geojson(tmp_path):
-    path = tmp_path / "out.geojson"
-    write_columns(path, LINE | {"edge_id": np.array([5])}, num_vertices=3, coordinates=PLACES)
-    (feature,) = json.loads(path.read_text())["features"]
-    assert feature == {
-        "type": "Feature",
-        "geometry": {"type": "LineString", "coordinates": [[180, -90], [4.9, 52.37]]},
-        "properties": {"weight": 2**63, "edge_id": 5},
-    }
-    nothing = {name: values[:0] for name, values in LINE.items()}
-    write_columns(path, nothing, num_vertices=0, coordinates=np.empty((0, 2)))
-    assert json.loads(path.read_text()) == {"type": "FeatureCollection", "features": []}
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "coordinates", "match"),
-    [
-        ("out.geojson", {}, None, "and no other format, needs coordinates="),
-        ("out.npz", {}, PLACES, "and no other format, needs coordinates="),
-        ("out.geojson", {}, PLACES[:2], r"must have shape \(3, 2\), not \(2, 2\)"),
-        ("out.geojson", {}, [1, 2, 3], r"must have shape \(3, 2\), not \(3,\)"),
-        ("out.geojson", {}, [["a", "b"]] * 3, "must be an array of numbers"),
-        ("out.geojson", {}, [*PLACES[:2], [0, 91]], r"vertex 2: \[0.0, 91.0\] must be degrees"),
-        ("out.geojson", {}, [[np.nan, 0], *PLACES[1:]], "vertex 0: .* must be degrees"),
-        ("out.geojson", {"weight": np.array([np.inf])}, PLACES, "row 0: weight is inf"),
-    ],
-)
-def test_geojson_refuses(tmp_path, name, changes, coordinates, match):
-    with pytest.raises(OptionError, match=match):
-        write_columns(tmp_path / name, LINE | changes, num_vertices=3, coordinates=coordinates)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_is_replaced(tmp_path):
@@ -184,7 +148,6 @@ def test_a_file_is_replaced(tmp_path):
     ("name", "match"),
     [
         ("out.xyz", f"cannot write '.xyz'; use {OUTPUTS}, or no suffix"),
-        ("out.geojson", "and no other format, needs coordinates="),
         ("missing/out.npz", "does not exist"),
         ("full", "the folder is not empty"),
         ("full.csv", "is a folder"),
@@ -259,6 +222,6 @@ def test_names_that_are_not_in_memory_are_fetched_once(tmp_path):
     write_graph(tmp_path / "graph.csv", source)
     assert names.fetches == 1
     forest_path, ids = tmp_path / "forest.csv", np.arange(len(ends))
-    write_table(forest_path, forest_table(source, ids, None))
+    write_table(forest_path, forest_table(source, ids))
     assert names.fetches == 2
     assert pa_csv.read_csv(forest_path)["u"].to_pylist()[:2] == ["a", "b"]

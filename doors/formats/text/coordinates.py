@@ -26,7 +26,7 @@ def read_coordinates(path: str | PathLike[str]) -> NDArray[np.float64]:
     Returns
     -------
     float64 array of shape (n, 2)
-        Degrees east and north of each vertex, as an argument of `Forest.save`.
+        Degrees east and north of each vertex, as an argument of `Forest.plot`.
 
     Raises
     ------

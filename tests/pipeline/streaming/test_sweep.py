@@ -379,13 +379,12 @@ def test_a_file_of_ids_is_removed_with_the_array(tmp_path):
     assert np.array_equal(view, numbers[5:])
 
 
-@pytest.mark.parametrize("suffix", ["", ".npz", ".parquet", ".csv", ".gr", ".mtx", ".geojson"])
+@pytest.mark.parametrize("suffix", ["", ".npz", ".parquet", ".csv", ".gr", ".mtx"])
 def test_a_forest_is_saved_in_blocks(suffix, graph_and_forest, tmp_path):
     graph, forest = graph_and_forest
-    places = np.random.default_rng(0).random((300, 2)) if suffix == ".geojson" else None
     whole = mstflow.minimum_spanning_forest(graph)
     for name, saved in (("blocks", forest), ("whole", whole)):
-        saved.save(tmp_path / f"{name}{suffix}", coordinates=places)
+        saved.save(tmp_path / f"{name}{suffix}")
     assert "_edge_columns" not in vars(forest)
     blocks, whole = (tmp_path / f"{name}{suffix}" for name in ("blocks", "whole"))
     if suffix in ("", ".npz", ".parquet"):
