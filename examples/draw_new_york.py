@@ -1,7 +1,7 @@
 """Draw the minimum spanning tree of New York's roads, colored by clusters of Boruvka's algorithm.
 
 The colors are the fragments at the first round with at most 100 of them. Edges that join these
-fragments later are white. A second picture shows the time of the rounds. Needs mstflow[plot].
+fragments later are white. Needs mstflow[plot].
 Usage: python draw_new_york.py [folder]
 """
 
@@ -28,6 +28,4 @@ ax.margins(0.01)
 ax.axis("off")
 figure.savefig(folder / "new-york.webp", dpi=150, bbox_inches="tight")
 
-rounds, stages = clusters.report.plot()
-rounds.figure.savefig(folder / "report.svg")
 print(f"{len(tree.edge_ids)} edges, total weight {tree.total_weight}, in {folder}")

@@ -2,13 +2,12 @@
 
 from .drawing import draw_steps
 from .export import edges_of, to_igraph, to_networkx, to_pandas, to_polars, to_scipy
-from .plots import plot_forest, plot_report
+from .plots import plot_forest
 
 __all__ = [
     "draw_steps",
     "edges_of",
     "plot_forest",
-    "plot_report",
     "to_igraph",
     "to_networkx",
     "to_pandas",

@@ -1,1 +1,1 @@
-"""Reports of runs: records, tables and pictures."""
+"""Reports of runs: records and tables."""

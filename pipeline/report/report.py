@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...plugins import wing
 from ..planning.plan import Plan
 from .records import StageCall
 from .tables import Table, as_html, as_text
@@ -59,26 +58,6 @@ class Report:
     def after(self, round: int) -> dict[str, Any]:  # noqa: A002  # public name, as in `Round`
         """Return the counts that stages had written by the end of a round."""
         return self.counts.get(round + 1, self.final)
-
-    def plot(self, ax: Sequence[Any] | None = None) -> Any:
-        """Plot the numbers of vertices and edges of each round, and the time of each stage.
-
-        Parameters
-        ----------
-        ax : pair of matplotlib Axes, optional
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        array of two Axes
-            For the rounds and the stages.
-
-        Raises
-        ------
-        OptionError
-            If matplotlib is not installed, or `ax` is not a pair.
-        """
-        return wing("interop").plot_report(self.rounds, self.seconds, ax)
 
     def _tables(self) -> list[Table]:
         seconds = self.seconds

@@ -139,46 +139,7 @@ def test_bad_arguments(axes, places, color, message):
     assert not axes.collections
 
 
-@pytest.mark.parametrize("algorithm", ["filter-boruvka", "boruvka-csr", "prim"])
-def test_report(algorithm):
-    random = np.random.default_rng(3)
-    pipeline = mstflow.algorithm(algorithm)
-    few = {name: 0 for name in ("small",) if name in pipeline.values}
-    pipeline = pipeline.given(**few)  # otherwise such a small graph takes no round
-    forest = mstflow.minimum_spanning_forest(
-        tuple(random.integers(0, 99, (2, 400))), algorithm=pipeline
-    )
-    rounds, stages = forest.report.plot()
-    rounds.figure.canvas.draw()
-    for line, name in zip(rounds.lines, ("vertices", "edges"), strict=True):
-        shown = [getattr(row, name) for row in forest.report.rounds]
-        assert line.get_label() == name
-        assert line.get_xdata().tolist() == [row.number for row in forest.report.rounds]
-        np.testing.assert_array_equal(line.get_ydata(), np.array(shown, float))
-    assert [text.get_text() for text in stages.get_yticklabels()] == list(forest.report.seconds)
-    widths = [1e3 * seconds for seconds in forest.report.seconds.values()]
-    assert [bar.get_width() for bar in stages.patches] == widths
-
-
-@pytest.mark.parametrize("graph", [([], []), ([0], [0])])
-def test_report_without_edges(graph):
-    rounds, _ = mstflow.minimum_spanning_forest(graph).report.plot()
-    rounds.figure.canvas.draw()
-
-
-def test_report_on_given_axes():
-    report = mstflow.minimum_spanning_forest(([0, 1], [1, 2]), partitions=2).report
-    _, ax = pyplot.subplots(2)
-    rounds, stages = report.plot(ax)
-    assert (rounds, stages) == tuple(ax)
-    assert [line.get_ydata().tolist() for line in rounds.lines] == [[3], [2]]
-    assert rounds.get_ylabel() == "count"
-    with pytest.raises(OptionError, match="ax must be a pair of Axes"):
-        report.plot(ax[0])
-
-
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    for plot in (FOREST.report.plot, lambda: FOREST.plot(PLACES)):
-        with pytest.raises(OptionError, match=r"matplotlib; install mstflow\[plot\]"):
-            plot()
+    with pytest.raises(OptionError, match=r"matplotlib; install mstflow\[plot\]"):
+        FOREST.plot(PLACES)
