@@ -13,7 +13,7 @@ from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.bounds import ScanMemory
 from mstflow.pipeline.streaming.facts import GraphFacts
 
-SPARSE = "random --vertices 2e6 --edges 2e6"
+SPARSE = "random --vertices 1e6 --edges 1e6"
 DENSE = "random --vertices 1e6 --edges 4e6"
 #: Has too few edges to load kernels.
 ON_NUMPY = "random --vertices 15e5 --edges 3e6"
