@@ -1,5 +1,7 @@
 """A run takes no more memory than its plan states, and not much less."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -24,14 +26,16 @@ CASES = [
 COMPILING = 90_000_000
 
 
-@pytest.fixture
-def graph(tmp_path):
-    """Return a function that generates a graph and returns its folder."""
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    """Return a function that generates a graph once, and returns its folder."""
 
-    def generate(weights="float32"):
+    @functools.cache
+    def generate(weights):
+        folder = str(tmp_path_factory.mktemp("graphs") / "graph")
         words = ["random", "--vertices", str(N), "--edges", str(4 * N), "--weights", weights]
-        main(["generate", *words, "-o", str(tmp_path / "graph"), "--quiet"])
-        return str(tmp_path / "graph")
+        main(["generate", *words, "-o", folder, "--quiet"])
+        return folder
 
     return generate
 
@@ -48,7 +52,7 @@ def test_the_least_memory_is_just_enough(graph, weights):
 
 
 def test_the_least_memory_is_enough_to_compile_kernels(graph, tmp_path, monkeypatch):
-    folder = graph()
+    folder = graph("float32")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # of the processes that are measured
     row = in_least_memory(folder, {"backend": "numba", **CASES[0]})
     assert list(tmp_path.rglob("*.nbc"))
