@@ -92,7 +92,7 @@ FAULTS = [Planted(*row) for row in [
     ("the listed positions start at 0", "select.cu",
      "To(first + i)", "To(i)", "sorted_union", DIFFERS),
     ("values are marked at their place from 0 on", "select.cu",
-     "T(values[i] - T(lowest))", "values[i]", "sorted_union", DIFFERS),
+     "Value(values[i] - Value(lowest))", "values[i]", "sorted_union", DIFFERS),
     ("an edge at the limit is heavy", "pairs.cu",
      "key[i] <= limit && u[i]", "key[i] < limit && u[i]", "compact_pairs", DIFFERS),
     ("threads beyond the size look up labels", "pairs.cu",
