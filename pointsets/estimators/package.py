@@ -190,30 +190,3 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return scikit_learn.HDBSCAN(metric=self.metric).__sklearn_tags__()
-
-
-def hdbscan(X: Any, **parameters: Any) -> tuple[NDArray[Any] | None, ...]:  # noqa: N803
-    """Fit `HDBSCAN`, and return arrays, as the function of the package hdbscan does.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        As for `HDBSCAN.fit`.
-    **parameters
-        Those of `HDBSCAN`.
-
-    Returns
-    -------
-    labels, probabilities, cluster_persistence, condensed_tree, single_linkage_tree : arrays
-    min_spanning_tree : array or None
-        None unless `gen_min_span_tree` is true.
-    """
-    found: Any = HDBSCAN(**parameters).fit(X)
-    return (
-        found.labels_,
-        found.probabilities_,
-        found.cluster_persistence_,
-        found.condensed_tree_.to_numpy(),
-        found.single_linkage_tree_.to_numpy(),
-        found.minimum_spanning_tree_.to_numpy() if found.gen_min_span_tree else None,
-    )

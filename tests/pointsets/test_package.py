@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.estimator_checks import check_estimator
 
 from mstflow import cluster
-from mstflow.interop.hdbscan import HDBSCAN, approximate_predict, hdbscan
+from mstflow.interop.hdbscan import HDBSCAN, approximate_predict
 
 X, _ = make_blobs(120, centers=3, n_features=3, cluster_std=1.2, random_state=1)
 
@@ -90,15 +90,3 @@ def test_centers_of_clusters():
         np.testing.assert_array_equal(ours.weighted_cluster_medoid(label), medoid)
     with pytest.raises(ValueError, match="no cluster -1"):
         ours.weighted_cluster_medoid(-1)
-
-
-def test_the_function_returns_arrays():
-    found = HDBSCAN(7).fit(X)
-    labels, probabilities, persistence, condensed, linkage, tree = hdbscan(X, min_cluster_size=7)
-    np.testing.assert_array_equal(labels, found.labels_)
-    np.testing.assert_array_equal(probabilities, found.probabilities_)
-    np.testing.assert_array_equal(persistence, found.cluster_persistence_)
-    np.testing.assert_array_equal(condensed, found.condensed_tree_.array)
-    np.testing.assert_array_equal(linkage, found.single_linkage_tree_.array)
-    assert tree is None
-    assert hdbscan(X, gen_min_span_tree=True)[5].shape == (len(X) - 1, 3)
