@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from .errors import GraphError
-from .pipeline.options import check_flag
 from .solve import minimum_spanning_forest
 
 __all__ = ["minimum_spanning_tree"]
 
 
-def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool = False) -> Any:
+def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     """Return the minimum spanning forest of a sparse or dense matrix, as scipy does.
 
     The result has the same entries as that of scipy's function. If entries have equal weights, both
-    functions prefer the first one in CSR order.
+    functions prefer the first one in CSR order. Weights are converted to float64, and edges of
+    weight zero are missing from the result, although they connect vertices. In contrast,
+    ``mstflow.minimum_spanning_forest(csgraph).to_scipy()`` keeps the dtype and these edges.
 
     Parameters
     ----------
@@ -26,10 +27,6 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool 
         is the weight of the edge. In a dense matrix, zeros, infinities and NaN are not edges.
     overwrite : bool
         Accepted for compatibility; the input is never overwritten.
-    exact : bool
-        By default, weights are converted to float64 and edges of weight zero are missing from the
-        result, although they connect vertices. With True, a sparse matrix keeps its dtype, and the
-        result stores edges of weight zero.
 
     Returns
     -------
@@ -40,21 +37,19 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool 
     Raises
     ------
     GraphError
-        If the matrix is not square, or with `exact` a weight is NaN or has an unsupported dtype.
+        If the matrix is not square.
     """
-    check_flag("exact", exact)
     matrix = _as_csr(csgraph)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         message = f"expected a square matrix, found shape {matrix.shape}"
         raise GraphError(message)
-    if not exact:
-        matrix = matrix.astype(np.float64, copy=False)
+    matrix = matrix.astype(np.float64, copy=False)
     n = matrix.shape[0]
     rows = np.repeat(np.arange(n, dtype=matrix.indices.dtype), np.diff(matrix.indptr))
     # Functions of scipy.sparse.csgraph return and accept int32 if it is wide enough.
     index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
     weight = matrix.data
-    if not exact and np.isnan(weight).any():
+    if np.isnan(weight).any():
         # scipy sorts NaN after all other weights, and so do the ranks of the weights.
         weight = np.unique(weight, return_inverse=True)[1]
     edges = (rows, matrix.indices, weight)
@@ -62,8 +57,7 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False, *, exact: bool 
     indptr = np.searchsorted(ids, matrix.indptr).astype(index)
     entries = (matrix.data[ids], matrix.indices[ids].astype(index), indptr)
     tree = type(matrix)(entries, shape=matrix.shape)
-    if not exact:
-        tree.eliminate_zeros()
+    tree.eliminate_zeros()
     return tree
 
 

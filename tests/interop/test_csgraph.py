@@ -11,7 +11,6 @@ from scipy import sparse
 import mstflow
 from graph_strategies import edge_lists
 from mstflow.csgraph import minimum_spanning_tree
-from mstflow.errors import GraphError, OptionError
 from processes import run_python
 
 scipy_tree = importlib.import_module("scipy.sparse.csgraph").minimum_spanning_tree
@@ -63,23 +62,10 @@ def test_other_inputs(dtype):
         assert found.indices.tolist() == [1, 2]
 
 
-def test_exact_keeps_zeros_and_dtype():
-    matrix = sparse.csr_array(([0, 2**60 + 1, 2**60], ([0, 1, 0], [1, 2, 2])), shape=(4, 4))
-    found = minimum_spanning_tree(matrix, exact=True)
-    assert found.dtype == np.int64
-    assert found.indptr.tolist() == [0, 2, 2, 2, 2]
-    assert (found.indices.tolist(), found.data.tolist()) == ([1, 2], [0, 2**60])
-    assert minimum_spanning_tree(matrix).nnz == 1
-
-
 def test_errors():
     for graph in (np.ones((2, 3)), sparse.csr_array((2, 3)), sparse.coo_array([1, 2])):
         with pytest.raises(ValueError, match=r"square|shape"):
             minimum_spanning_tree(graph)
-    with pytest.raises(GraphError, match="NaN"):
-        minimum_spanning_tree(sparse.csr_array([[0, np.nan], [0, 0]]), exact=True)
-    with pytest.raises(OptionError, match="exact must be True or False"):
-        minimum_spanning_tree(np.ones((2, 2)), exact="yes")
 
 
 def test_module_is_an_attribute_of_the_package():
