@@ -11,8 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,11 @@ import mstflow
 from mstflow.runtime.sizes import tuned
 
 from .. import graphs as graph_list
-from ..measure import Row, timed
+from ..measure import Row, in_turn, timed
 from ..primitives import solver
 from .gpu import Gpu
 
-#: The most calls that are measured.
+#: The most calls of each code that are measured, after one that is not.
 ROUNDS = 7
 #: NumPy is not measured on more edges.
 NUMPY_EDGES = 20_000_000
@@ -68,9 +67,10 @@ def solves(graphs: Sequence[str], threads: Sequence[int], seconds: float = 2) ->
         facts = {"graph": name, "edges": len(graph.u)}
         for code, solve, count in _codes(gpu, graph, threads):
             before = gpu.free()
-            measured = repeated(solve, seconds, gpu.finish, count)
-            peak = [gpu.pool_bytes() - before] if code == "GPU, arrays on it" else None
-            yield {**facts, "code": code, "seconds": measured, **({"peak": peak} if peak else {})}
+            case = {**facts, "code": code}, timed(solve, count, gpu.finish)
+            for row in in_turn([case], ROUNDS, seconds, warm_ups=1):
+                peak = {"peak": [gpu.pool_bytes() - before]}
+                yield row | (peak if code == "GPU, arrays on it" else {})
 
 
 def limits(
@@ -84,15 +84,19 @@ def limits(
     gpu = Gpu()
     for size in sizes:
         graph = graph_list.load_named(f"random:n={size // 4},m={size}")
-        for code, solve, count in _codes(gpu, graph, threads):
-            timed_rounds = repeated(solve, seconds, gpu.finish, count)
-            yield {"edges": size, "code": code, "seconds": timed_rounds}
+        cases = [
+            ({"edges": size, "code": code}, timed(solve, count, gpu.finish))
+            for code, solve, count in _codes(gpu, graph, threads)
+        ]
+        yield from in_turn(cases, ROUNDS, seconds, warm_ups=1)
     for name in graphs:
         graph = gpu.on_device(graph_list.load_named(name))
+        cases = []
         for limit in small:
             algorithm = mstflow.algorithm("filter-kruskal").given(small=limit)
-            solve = solver(graph, algorithm=algorithm)
-            yield {"graph": name, "small": limit, "seconds": repeated(solve, seconds, gpu.finish)}
+            call = timed(solver(graph, algorithm=algorithm), finish=gpu.finish)
+            cases.append(({"graph": name, "small": limit}, call))
+        yield from in_turn(cases, ROUNDS, seconds, warm_ups=1)
 
 
 def _codes(gpu: Gpu, graph: Any, threads: Sequence[int]) -> Iterator[tuple[str, Any, int | None]]:
@@ -125,13 +129,13 @@ def joins(
             changed, replaced = VARIANTS[variant]
             with tempfile.TemporaryDirectory() as folder, tuned(**changed):
                 arrays = _arrays_of_variant(Path(folder), replaced)
-                joining = gpu.to_host(arrays.join_in_order(u, v, n)[0])
+                join = partial(arrays.join_in_order, u, v, n)
+                joining = gpu.to_host(join()[0])
                 expected = joining if expected is None else expected
                 is_equal = bool(np.array_equal(joining, expected))
-                join = partial(arrays.join_in_order, u, v, n)
                 names = {"graph": name, "pairs": len(order), "variant": variant}
-                measured = repeated(join, seconds, gpu.finish)
-                yield {**names, "is_equal": is_equal, "seconds": measured}
+                case = {**names, "is_equal": is_equal}, timed(join, finish=gpu.finish)
+                yield from in_turn([case], ROUNDS, seconds, warm_ups=1)
 
 
 def _arrays_of_variant(folder: Path, replaced: Sequence[tuple[str, str]]) -> Any:
@@ -149,21 +153,6 @@ def _arrays_of_variant(folder: Path, replaced: Sequence[tuple[str, str]]) -> Any
         text = text.replace(old, new)
     (sources / "trees.cu").write_text(text)
     return CudaArrays(CupyDevice(Compiler(sources)))
-
-
-def repeated(
-    function: Callable[[], object],
-    seconds: float,
-    finish: Callable[[], object] = lambda: None,
-    threads: int | None = None,
-) -> list[float]:
-    """Call a function once, then return the times of at least one further call, for `seconds`."""
-    measure, times = timed(function, threads, finish), list[float]()
-    measure()
-    end = time.perf_counter() + seconds
-    while not times or (len(times) < ROUNDS and time.perf_counter() < end):
-        times.append(measure()["seconds"])
-    return times
 
 
 def kernels(graphs: Sequence[str]) -> Iterator[Row]:
