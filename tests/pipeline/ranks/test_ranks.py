@@ -2,6 +2,7 @@
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,7 @@ from distributed import Client, LocalCluster
 import mstflow
 from exchange_graphs import GRAPHS
 from graph_files import save_columns
-from local_clusters import check_clean, local_workers, workers_with_backends
+from local_clusters import check_clean, count_ranks, local_workers, workers_with_backends
 from mstflow.errors import GraphError, WorkerError
 from mstflow.graphs.source import EdgeSource
 from mstflow.pipeline.ranks.actors import run_actors
@@ -212,6 +213,20 @@ def test_an_interrupted_call_leaves_nothing(cluster):
 
     with set_listener(interrupt), pytest.raises(InterruptedOnPurposeError):
         run_actors(scheduler, "pair", [report, forever], [(), ()])
+    check_clean(cluster)
+
+
+def test_ranks_end_after_their_client(cluster):
+    with (
+        Client(cluster.scheduler.address, set_as_default=False) as own,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        call = pool.submit(together, own, forever, forever)
+        while not any(cluster.run(count_ranks).values()):
+            time.sleep(0.1)
+        own.close()
+        with pytest.raises(WorkerError):
+            call.result(60)
     check_clean(cluster)
 
 
