@@ -58,6 +58,7 @@ module has a single pass for the columns of edges: `compact_pairs` with one furt
 | compact_marked          | pairs with a node whose bit is set                   | n, 8n          |
 | unique_inverse          | distinct integers, and the place of each among them  | n log n, 8n    |
 | deal                    | columns sorted by an index of few values, stably     | n, n           |
+| deal_ends               | both ends of pairs, sorted by ranges of nodes        | n, 8n          |
 | multiprefix             | prefix sums of the values at each place              | n log n, 8n    |
 | relabel_arcs            | labels of arcs' heads; arcs between labels, counted  | n, n           |
 | segmented_compact       | selected elements of each segment, at a given place  | n, 8n          |
@@ -245,7 +246,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
             Places below `size`; distinct unless `values` is a single value.
         values : array of length m, or one value
         size : int
-        fill : number or bool
+        fill : number, bool, or array of length `size`
         dtype : dtype
             Of the result.
         """
@@ -461,6 +462,43 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         place = self.multiprefix(index, one, offsets[:-1])
         dealt = (self.scatter(place, x, len(index), 0, x.dtype) for x in columns)
         return offsets, *dealt
+
+    def deal_ends(
+        self, u: Array, v: Array, key: Array, width: int, count: int, /
+    ) -> tuple[Array, ...]:
+        """Sort both ends of pairs by ranges of nodes; equal ranges keep the order of pairs.
+
+        Parameters
+        ----------
+        u, v : index arrays of length m
+            Nodes below `width` times `count`. Both have the same dtype.
+        key : array of length m
+        width : int
+            The number of nodes in each range.
+        count : int
+            The number of ranges.
+
+        Returns
+        -------
+        offsets : array of length `count` + 1
+            The first position of each range in the next three arrays; last, 2 m.
+        node, other, key : arrays of length 2 m
+            Each end, the other end of its pair, and the key of the pair.
+        place_u, place_v : index arrays of length m
+            The positions of both ends of each pair.
+        """
+        ends, dtype = 2 * len(u), self.index_dtype(2 * len(u))
+        even = 2 * self.arange(len(u), dtype)
+        alternating = self.concat([even, even + 1])
+        columns = (
+            self.scatter(alternating, self.concat([*both]), ends, 0, both[0].dtype)
+            for both in ((u, v), (v, u), (key, key))
+        )
+        position = self.arange(ends, dtype)
+        node, *others = columns
+        offsets, *dealt, end = self.deal(node // width, count, node, *others, position)
+        place = self.scatter(end, position, ends, 0, dtype)
+        return offsets, *dealt, self.gather(place, even), self.gather(place, even + 1)
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
         """Add to the `start` of each value's place all earlier values at the same place.

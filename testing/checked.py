@@ -164,6 +164,13 @@ def _deal(index: Any, size: int, *columns: Any) -> str:
     return problem or same_length(index=index, **_named("column", columns))
 
 
+@check("deal_ends")
+def _deal_ends(u: Any, v: Any, key: Any, width: int, count: int) -> str:
+    size = width * count
+    problem = valid_places("u", u, size) or valid_places("v", v, size)
+    return problem or same_length(u=u, v=v, key=key)
+
+
 @check("multiprefix")
 def _multiprefix(index: Any, values: Any, start: Any) -> str:
     problem = valid_places("index", index, len(start)) or same_length(index=index, values=values)

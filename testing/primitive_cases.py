@@ -413,8 +413,9 @@ def scatter(rng, dtype, n):
     size = n + rng.randint(0, 3)
     index = np.array(rng.sample(range(size), n), rng.choice(INDEX))
     values, items = array_or_item(rng, some_values(rng, dtype, n))
-    fill = some_values(rng, dtype, 1)[0].item()
-    target = [fill] * size
+    fills = some_values(rng, dtype, size)
+    fill, target = rng.choice([(fills, fills.tolist()), (fills[:1], [*fills[:1].tolist()] * size)])
+    fill = fill if len(fill) == size else fill[0].item()
     for place, value in zip(index.tolist(), items, strict=True):
         target[place] = value
     return (index, values, size, fill), {"dtype": dtype}, np.array(target, dtype)
@@ -592,6 +593,28 @@ def deal(rng, dtype, n):
     offsets = list(itertools.accumulate((counts[value] for value in range(size)), initial=0))
     dealt = (column[np.array(order, np.int64)] for column in columns)
     return (index, size, *columns), {}, (positions(offsets, n), *dealt)
+
+
+@case(UNSIGNED)
+def deal_ends(rng, dtype, n):
+    width, count = rng.randint(1, n // 2 + 1), rng.randint(1, 5)
+    index, key = rng.choice(INDEX), some_values(rng, dtype, n)
+    u, v = (some_index(rng, width * count, n, index) for _ in "uv")
+    ends = [
+        end
+        for i in range(n)
+        for end in ((u[i], v[i], key[i], 2 * i), (v[i], u[i], key[i], 2 * i + 1))
+    ]
+    dealt = sorted(ends, key=lambda end: int(end[0]) // width)
+    counts = collections.Counter(int(end[0]) // width for end in ends)
+    offsets = list(itertools.accumulate((counts[value] for value in range(count)), initial=0))
+    node, other, keys = (
+        np.array([end[column] for end in dealt], dtype)
+        for column, dtype in enumerate((index, index, key.dtype))
+    )
+    place = [end[3] for end in dealt].index
+    places = (positions([place(2 * i + side) for i in range(n)], 2 * n) for side in (0, 1))
+    return (u, v, key, width, count), {}, (positions(offsets, 2 * n), node, other, keys, *places)
 
 
 @case([each for each in INTEGERS if each.itemsize > 1])
@@ -915,6 +938,8 @@ VIOLATIONS = [
     ("segmented_broadcast", "offsets", (THREE, ints(1, 1, 2, 3))),
     ("segmented_broadcast", "offsets", (THREE, np.zeros(4))),
     *(("deal", "index", (index, 3, THREE)) for index in BAD_PLACES),
+    *(("deal_ends", "v", (ints(0), index, KEYS[:1], 2, 2)) for index in (ints(4), ints(-1))),
+    ("deal_ends", "key", (ints(0), ints(1), KEYS, 2, 2)),
     ("deal", "column 0", (ints(0, 1), 3, THREE)),
     *(("multiprefix", "index", (index, THREE, THREE)) for index in BAD_PLACES),
     ("multiprefix", "values", (ints(0, 1), THREE, THREE)),

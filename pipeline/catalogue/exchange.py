@@ -14,91 +14,76 @@ from ..steps import Loop, Step, When
 
 #: Ask the owners of the parents of moving vertices. The number of these vertices is known after the
 #: exchange that sends the questions.
-_ASK_ABOVE: tuple[Step, ...] = (
-    labels.count_moving,
-    labels.list_parents,
-    labels.ask_owners.renamed(touched="above"),
-)
+_ASK_ABOVE: tuple[Step, ...] = (labels.count_moving, labels.ask_above)
 
-#: Replace the pointers of moving vertices by those of their parents, which answer.
-_ANSWER, _JUMP = labels.answer_questions.renamed(parent="pointer"), labels.jump
-
-#: Jump until each pointer leads to a root, and make this root the parent.
+#: Ask for the parents of parents until all roots are known.
 _FOLLOW: tuple[Step, ...] = (
     *_ASK_ABOVE,
-    Loop(_ANSWER, _JUMP, *_ASK_ABOVE, until=labels.roots_reached),
-    labels.take_pointers,
+    Loop(labels.answer_questions, labels.jump, *_ASK_ABOVE, until=labels.roots_reached),
 )
 
-#: Ask the owners for the label of each touched vertex.
-_ASK = (labels.ask_owners, labels.answer_questions, labels.take_labels)
-
-#: Join the vertices whose edges all one rank has.
+#: Join the vertices whose edges all their owner has.
 _CONTRACT: tuple[Step, ...] = (
-    labels.ask_owners,
-    private.answer_private,
-    private.take_private,
-    private.count_private,
-    When(
-        private.has_private,
-        private.contract_private,
-        rounds.collect_joined,
-        private.send_moves,
-        private.move_vertices,
-        labels.relabel_local,
-        rounds.count_fragments,
-    ),
+    private.send_shared,
+    private.contract_private,
+    rounds.collect_joined,
+    rounds.count_fragments,
 )
 
 #: Count the edges that remain in all ranks.
 _COUNT = edges.count_edges.renamed(edges="local_edges")
 
-#: A round: each fragment chooses its lightest edge and hooks onto the other end. A claim also asks
-#: for the parent of this end, and an offer for the label of its fragment.
+#: A round: each fragment chooses its lightest edge and hooks onto the other end. The first question
+#: also says who asks, which breaks cycles.
 _ROUND: tuple[Step, ...] = (
-    rounds.offer_lightest,
+    labels.deal_arcs,
+    rounds.offer_arcs,
     rounds.choose_lightest,
-    rounds.send_claims,
+    labels.count_moving.renamed(num_moving="num_active"),
+    labels.ask_above,
     rounds.hook,
-    rounds.collect_joined,
-    labels.start_pointers,
-    _ANSWER.renamed(questions="claims"),
-    _JUMP,
+    labels.answer_questions,
+    labels.jump,
     *_FOLLOW,
-    rounds.count_fragments,
-    labels.answer_questions.renamed(questions="offers"),
-    labels.take_labels,
+    rounds.answer_arcs,
+    rounds.list_joined,
     labels.relabel_local,
-    rounds.drop_cycles,
+    rounds.collect_joined,
+    rounds.count_fragments,
+    rounds.count_fragments.renamed(num_vertices="num_active"),
+    rounds.drop_cycles.renamed(num_vertices="num_active"),
     _COUNT,
 )
 
 #: Find the forest of the local edges, and count the heavy edges.
 _SOLVE: tuple[Step, ...] = (
+    private.count_own,
+    When(private.has_private, *_CONTRACT),
     rounds.drop_cycles,
-    *_CONTRACT,
     _COUNT,
     Loop(*_ROUND, until=rounds.one_rank_suffices),
     heavy.count_heavy,
-    rounds.collect_rest,
+    rounds.send_rest,
+    rounds.take_rest,
     rounds.join_rest,
+    rounds.collect_joined,
     rounds.count_fragments,
 )
 
 #: Select the heavy edges that may join two fragments, and relabel them.
 _FILTER: tuple[Step, ...] = (
+    rounds.send_roots,
     rounds.take_roots,
     labels.follow_all,
-    labels.start_pointers,
     *_FOLLOW,
     heavy.sample_labels,
     heavy.find_largest,
     heavy.mark_outside,
     heavy.select_outside,
-    labels.number_labels,
-    *_ASK,
-    labels.relabel_local,
-    labels.restore_labels,
+    labels.deal_arcs.renamed(local_edges="edges"),
+    labels.ask_tails,
+    labels.answer_questions,
+    labels.relabel_local.renamed(local_edges="edges"),
     edges.count_edges,
 )
 
@@ -108,8 +93,7 @@ EXCHANGE_STEPS: tuple[Step, ...] = (
     Loop(
         sample_keys,
         heavy.choose_light,
-        select_light_edges,
-        labels.number_labels.renamed(edges="light_edges"),
+        select_light_edges.renamed(light_edges="local_edges", num_vertices="num_labels"),
         *_SOLVE,
         When(heavy.has_heavy, *_FILTER),
         until=edges.no_edges_left,

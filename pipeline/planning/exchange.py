@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...runtime.sizes import sizes
+from ...stages.strategies.exchange.rounds import JOINED
 from ..catalogue.exchange import EXCHANGE_VALUES
 from ..streaming.facts import GraphFacts
 from .costs import Estimate, Rates
 
-#: Bytes per light edge of a rank beside three copies of the edge: four places of labels, and a
-#: record and a position while cycles are dropped.
-_LIGHT_EDGE = 40
+#: Copies of both arcs of a light edge: as sent, as received, and concatenated.
+_ARCS = 2 * 3
+#: Bytes of an edge that one rank joins beside two copies: a record of two words.
+_JOINED_EDGE = 16
 #: Bytes per vertex that a rank owns, beside six labels: keys, positions and flags.
 _OWNED_VERTEX = 24
 #: Bytes per vertex of the graph while bits are received, or stand for labels that are numbered.
@@ -60,12 +62,19 @@ class RankCosts:
         edge = graph.keyed_edge_bytes
         held = edges * edge
         loading = edges * graph.weight_bytes
-        solving = light * (3 * edge + _LIGHT_EDGE)
+        arcs = light * (edge + 2 * index + _ARCS * (2 * index + graph.weight_bytes))
+        joining = min(self.light_edges, self._most_joined) * (2 * edge + _JOINED_EDGE)
         selecting = edges * (2 + _KEPT_SHARE * 2 * edge)
         owned = graph.num_vertices / self.ranks * (6 * index + _OWNED_VERTEX)
         return int(
-            held + owned + graph.num_vertices * _ANY_VERTEX + max(loading, solving, selecting)
+            held + owned + graph.num_vertices * _ANY_VERTEX + max(loading, arcs, joining, selecting)
         )
+
+    @property
+    def _most_joined(self) -> float:
+        """The largest number of edges that one rank joins."""
+        owned = self.graph.num_vertices / self.ranks
+        return max(sizes().joined_by_one_rank, JOINED * owned / self.ranks)
 
     def memory(self, ranks_together: int, processes: int) -> int:
         """Return the bytes of some ranks in some processes."""
@@ -83,8 +92,7 @@ class RankCosts:
 
     def _rounds(self, edges: float, fragments: float) -> Iterator[_Round]:
         """Yield rounds until one rank can join the edges that remain."""
-        rest = max(sizes().joined_by_one_rank, self.graph.num_vertices / self.ranks)
-        while self.ranks > 1 and (edges := min(edges, self.ranks * fragments)) > rest:
+        while self.ranks > 1 and (edges := min(edges, self.ranks * fragments)) > self._most_joined:
             yield _Round(edges, fragments)
             edges, fragments = edges * _EDGES_LEFT, fragments * _FRAGMENTS_LEFT
 
@@ -93,13 +101,10 @@ class RankCosts:
         graph, ranks, rounds = self.graph, self.ranks, self.rounds()
         index, share = graph.index_bytes, (ranks - 1) / ranks
         sent = graph.num_vertices * (ranks - 1) / 8  # a bit for each vertex
-        sent += (
-            2 * graph.num_vertices * share * graph.keyed_edge_bytes
-        )  # the rest, to all ranks, twice
+        sent += 2 * self._most_joined * share * graph.keyed_edge_bytes  # the rest, twice
         for edges, fragments in rounds:
-            labels = min(2 * edges, ranks * fragments)
-            sent += share * labels * (3 * index + graph.weight_bytes + graph.edge_id_bytes)
-            sent += share * fragments * (2 * index + graph.edge_id_bytes + _JUMPS * 2 * index)
+            sent += share * 2 * edges * (3 * index + graph.weight_bytes)  # arcs and answers
+            sent += share * fragments * _JUMPS * 3 * index
         sent = sent if ranks > 1 else 0.0
         read, workers = graph.num_edges * graph.columns_bytes, min(workers, ranks)
         computing = (graph.num_edges * _EDGE + self.light_edges * _LIGHT) * 1e-9 / workers

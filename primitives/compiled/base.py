@@ -198,7 +198,8 @@ class BaseArrays(NumpyArrays):
     def scatter(
         self, index: Array, values: Any, size: int, fill: Any, /, dtype: DTypeLike
     ) -> Array:
-        out = self.full(size, fill, dtype=dtype)
+        is_array = np.ndim(fill) > 0
+        out = self.concat([fill]) if is_array else self.full(size, fill, dtype=dtype)
         values = raw(np.atleast_1d(np.asarray(values, dtype)))
         writers = self._team if size >= sizes().lowered_together else team(1)
         writers.share(scatter.scatter, len(index), raw(index), values, raw(out))
@@ -227,11 +228,11 @@ class BaseArrays(NumpyArrays):
         return rows[0]
 
     def deal(self, index: Array, size: int, /, *columns: Array) -> tuple[Array, ...]:
-        """Count the values of each share; then write four columns in one pass.
+        """Count the values of each share; then write two or four columns in one pass.
 
         Other numbers of columns are dealt by the definition.
         """
-        if len(columns) != 4:
+        if len(columns) not in scatter.DEAL:
             return super().deal(index, size, *columns)
         values, shares = raw(index), self._num_rows(len(index), size)
         ranges, width = ranges_of(len(index), shares), 1 << max(0, size - 1).bit_length()
@@ -240,8 +241,22 @@ class BaseArrays(NumpyArrays):
         sorting.make_places(places, total)
         dealt = [empty(len(index), column.dtype) for column in columns]
         arrays = map(raw, (*columns, *dealt))
-        self._team.run(scatter.deal, shares, *ranges, values, Each(places), *arrays)
+        self._team.run(scatter.DEAL[len(columns)], shares, *ranges, values, Each(places), *arrays)
         return self.offsets(total[:size], self.index_dtype(len(index))), *dealt
+
+    def deal_ends(
+        self, u: Array, v: Array, key: Array, width: int, count: int, /
+    ) -> tuple[Array, ...]:
+        """Deal both ends in one pass of one thread."""
+        ends, place = 2 * len(u), self.index_dtype(2 * len(u))
+        offsets = np.zeros(count + 1, np.uint64)
+        scatter.count_ends(raw(u), raw(v), np.uint64(width), offsets[1:])
+        offsets = offsets.cumsum()
+        dealt = [empty(ends, column.dtype) for column in (u, v, key)]
+        places = [empty(len(u), place) for _ in range(2)]
+        arrays = map(raw, (u, v, key, *dealt, *places))
+        scatter.deal_ends(np.uint64(width), offsets[:-1].copy(), *arrays)
+        return offsets.astype(place), *dealt, *places
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:
         """Sum up the values of each thread in a separate row; then a row has its first sums."""

@@ -53,13 +53,47 @@ def multiprefix(start, stop, index, values, total, out):
 
 
 @kernel
-def deal(start, stop, index, places, u, v, key, ids, new_u, new_v, new_key, new_ids):
+def deal_two(start, stop, index, places, values, others, new_values, new_others):
+    """Write each row of two columns to the next place of its index."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        place = places[index[i]]
+        places[index[i]] = place + ONE
+        new_values[place], new_others[place] = values[i], others[i]
+
+
+@kernel
+def deal_four(start, stop, index, places, u, v, key, ids, new_u, new_v, new_key, new_ids):
     """Write each row of four columns to the next place of its index."""
     for i in range(np.uint64(start), np.uint64(stop)):
         place = places[index[i]]
         places[index[i]] = place + ONE
         new_u[place], new_v[place] = u[i], v[i]
         new_key[place], new_ids[place] = key[i], ids[i]
+
+
+#: Kernels by the number of columns.
+DEAL = {2: deal_two, 4: deal_four}
+
+
+@kernel
+def count_ends(u, v, width, counts):
+    """Count the ends of pairs in each range of nodes."""
+    for i in range(len(u)):
+        counts[np.uint64(u[i]) // width] += ONE
+        counts[np.uint64(v[i]) // width] += ONE
+
+
+@kernel
+def deal_ends(width, places, u, v, key, node, other, new_key, place_u, place_v):
+    """Write both ends of each pair to the next places of their ranges."""
+    for i in range(len(u)):
+        a, b = np.uint64(u[i]), np.uint64(v[i])
+        place = places[a // width]
+        places[a // width] = place + ONE
+        node[place], other[place], new_key[place], place_u[i] = a, b, key[i], place
+        place = places[b // width]
+        places[b // width] = place + ONE
+        node[place], other[place], new_key[place], place_v[i] = b, a, key[i], place
 
 
 @kernel

@@ -1,10 +1,9 @@
 """Stages of the strategy "exchange": the vertices are divided among ranks, which exchange labels.
 
 A rank is a partition. It has a range of the edges, and owns a range of `width` vertices: the field
-`parent` has an entry for each of them. A vertex that is its own parent is the root of a fragment,
-and its id is the label of this fragment. Vertices are never renumbered.
+`parent` has an entry for each of them. The label of a fragment is the id of one of its vertices,
+the root. Vertices are never renumbered.
 
-A rank numbers the labels at the ends of its edges: the field `touched` has these labels in
-ascending order, and the ends of `local_edges` are places in it. As each owner has a range, the
-labels that a rank sends to an owner are a slice.
+The parent of a vertex is -1 - root if the root is known, and otherwise a vertex that is nearer to
+the root. So an owner answers a question for a parent and whether it is the root by one number.
 """

@@ -49,7 +49,7 @@ def has_heavy(num_edges: Count) -> Verdict:
 @stage(writes="sampled_labels", combine="concatenation")
 def sample_labels(parent: Index) -> Index:
     """Return the labels of some vertices of this rank."""
-    return parent[:: max(1, len(parent) // _SAMPLE)]
+    return ~parent[:: max(1, len(parent) // _SAMPLE)]
 
 
 @stage(writes="largest_fragment")
@@ -62,13 +62,13 @@ def find_largest(ops: ArrayModule, sampled_labels: Index) -> Count:
 @stage(writes="outside", combine="concatenation")
 def mark_outside(ops: ArrayModule, parent: Index, largest_fragment: Count) -> Keys:
     """Send to all ranks which vertices are outside the largest fragment: a bit for each."""
-    return ops.pack_flags(parent != largest_fragment)
+    return ops.pack_flags(parent != ~largest_fragment)
 
 
 @stage(writes="edges")
 def select_outside(ops: ArrayModule, edges: Edges, outside: Keys) -> Edges:
     """Select the edges with an end outside the largest fragment.
 
-    They include light edges inside other fragments, which `relabel_local` drops.
+    They include light edges inside other fragments, which `relabel_local` drops, and loops.
     """
     return Edges(*ops.compact_marked(outside, *edges))

@@ -1,90 +1,73 @@
-"""Stages that contract the vertices whose edges all one rank has, before any round.
+"""Stages that contract the vertices whose edges all their owner has, before any round.
 
-Such a vertex is *private* to this rank. If the edges of a graph are sorted by vertex, as those of
-grids and roads are, nearly all vertices are private.
+Such a vertex is *private*. If the edges of a graph are sorted by vertex, as those of grids and
+roads are, nearly all vertices are private.
 """
 
 from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
-from ...fields import Count, Edges, Flags, Index, Parcels, Verdict
-from .labels import places, replaced, slices
+from ...fields import Count, Edges, Index, Parcels, Verdict
+from .labels import by_owner, own_labels, places, slices
 
-#: The smallest share of private labels for which contracting them saves time.
+#: The smallest share of edges between two vertices of their rank for which contraction saves time.
 _MIN_SHARE = 0.5
 
 
-@stage(writes="answers", combine="exchange")
-def answer_private(
-    ops: ArrayModule, questions: Parcels, parent: Index, rank: Count, width: Count
-) -> Parcels:
-    """Answer each rank whether it is the only one that asked for a vertex."""
-    asked = [places(labels, rank, width) for (labels,) in questions]
-    place = ops.concat(asked)
-    one = ops.full(len(place), 1, "int32")
-    ranks = ops.scatter_reduce(place, one, len(parent), "sum", 0)
-    return tuple(ops.gather(ranks, place) == 1 for place in asked)
-
-
-@stage(writes="is_private")
-def take_private(ops: ArrayModule, answers: Parcels) -> Flags:
-    """Concatenate the answers: owners answer in order, and `touched` is ascending."""
-    return ops.concat([*answers])
-
-
-@stage(writes=("num_touched", "num_private"), combine="sum")
-def count_private(ops: ArrayModule, is_private: Flags) -> tuple[Count, Count]:
-    """Count the labels at edges, once for each rank, and the private ones."""
-    return len(is_private), ops.count(is_private)
+@stage(writes=("num_edges", "num_own"), combine="sum")
+def count_own(
+    ops: ArrayModule, local_edges: Edges, rank: Count, width: Count
+) -> tuple[Count, Count]:
+    """Count the edges, and those both of whose ends their rank owns."""
+    u, v, _, _ = local_edges
+    return len(u), ops.count((u // width == rank) & (v // width == rank))
 
 
 @stage(writes="has_private")
-def has_private(num_touched: Count, num_private: Count, num_partitions: Count) -> Verdict:
-    """Return whether there are several ranks, and enough private labels."""
-    return num_partitions > 1 and num_private >= max(1, _MIN_SHARE * num_touched)
+def has_private(num_edges: Count, num_own: Count, num_partitions: Count) -> Verdict:
+    """Return whether there are several ranks, and enough edges between vertices of their rank."""
+    return num_partitions > 1 and num_own >= max(1, _MIN_SHARE * num_edges)
 
 
-@stage(writes=("label", "local_edges", "joined"))
+@stage(writes="shared_labels", combine="exchange")
+def send_shared(
+    ops: ArrayModule, local_edges: Edges, rank: Count, width: Count, num_partitions: Count
+) -> Parcels:
+    """Send the owners of other ranks' vertices at edges of this rank these vertices."""
+    ends = [ops.compact(end // width != rank, end)[0] for end in local_edges[:2]]
+    label = ops.concat(ends)
+    return slices(
+        ops, by_owner(ops, label, label, width, num_partitions)[:1], width, num_partitions
+    )
+
+
+@stage(writes=("parent", "local_edges", "joined"))
 def contract_private(
-    ops: ArrayModule, touched: Index, local_edges: Edges, is_private: Flags
+    ops: ArrayModule,
+    local_edges: Edges,
+    shared_labels: Parcels,
+    parent: Index,
+    rank: Count,
+    width: Count,
 ) -> tuple[Index, Edges, Index]:
-    """Join private labels by edges that are certain to be in the forest.
+    """Join private vertices by edges that are certain to be in the forest.
 
-    Write the new label of each touched label, the smallest of its set; the edges that are not
-    decided; and the ids of the certain ones.
+    The label of a set is its smallest vertex. Write also the edges that are not decided, and the
+    ids of the certain ones.
 
     Source: Sanders and Schimek (2023), local preprocessing. They sort the edges by vertex, exclude
     vertices that two ranks share, and keep a vertex whose lightest edge leads to another rank.
     """
-    none = ops.count(is_private)
-    number = ops.scan(is_private, ops.index_dtype(len(touched)), exclusive=True)
-    number = ops.where(is_private, number, none)  # `none` stands for all other labels
-    u, v = (ops.gather(number, end) for end in local_edges[:2])
-    position = ops.arange(len(u), ops.index_dtype(len(u)))
-    is_inner = ops.minimum(u, v) < none
-    inner_u, inner_v, key, position = ops.compact(is_inner, u, v, local_edges.key, position)
-    certain, undecided, group, num_groups = ops.contract_tile(inner_u, inner_v, key, none)
-    certain, undecided = (ops.gather(position, place) for place in (certain, undecided))
-    is_kept = ops.maximum(u, v) == none
-    is_kept = is_kept | ops.scatter(undecided, True, len(u), False, bool)
-    (own,) = ops.compact(is_private, touched)
+    none, own = len(parent), own_labels(ops, parent, rank, width)
+    shared = places(ops.concat([labels for (labels,) in shared_labels]), rank, width)
+    node = ops.scatter(shared, none, none, ops.arange(none, own.dtype), own.dtype)
+    u, v, key, edge_id = local_edges
+    at_u, at_v = (ops.where(end // width == rank, places(end, rank, width), none) for end in (u, v))
+    of_u, of_v = (ops.gather(node, place, fill=none) for place in (at_u, at_v))
+    certain, undecided, group, num_groups = ops.contract_tile(of_u, of_v, key, none)
+    is_outer = ops.maximum(of_u, of_v) == none
+    is_kept = ops.scatter(undecided, True, len(u), is_outer, bool)
     smallest = ops.scatter_reduce(group, own, num_groups, "min", ops.largest(own.dtype))
-    label = ops.where(is_private, ops.gather(ops.gather(smallest, group), number, fill=0), touched)
-    kept = Edges(*ops.compact(is_kept, *local_edges))
-    return label, kept, ops.gather(local_edges.edge_id, certain)
-
-
-@stage(writes="moves", combine="exchange")
-def send_moves(
-    ops: ArrayModule, touched: Index, label: Index, width: Count, num_partitions: Count
-) -> Parcels:
-    """Send the owners of contracted vertices their new labels."""
-    return slices(ops, ops.compact(label != touched, touched, label), width, num_partitions)
-
-
-@stage(writes="parent")
-def move_vertices(
-    ops: ArrayModule, parent: Index, moves: Parcels, rank: Count, width: Count
-) -> Index:
-    """Make each contracted vertex a child of its new label."""
-    vertex, label = (ops.concat([*column]) for column in zip(*moves, strict=True))
-    return replaced(ops, parent, places(vertex, rank, width), label)
+    label = ops.gather(smallest, group)
+    u, v, at_u, at_v, key, kept_id = ops.compact(is_kept, u, v, at_u, at_v, key, edge_id)
+    u, v = ops.gather(label, at_u, fill=u), ops.gather(label, at_v, fill=v)
+    return ~label, Edges(u, v, key, kept_id), ops.gather(edge_id, certain)

@@ -5,90 +5,109 @@ from typing import Any
 from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
 from ...fields import Chosen, Count, Edges, Index, Parcels, Verdict
-from .labels import places, replaced, slices
+from .labels import by_owner, own_labels, places, slices
 
-#: A rank drops the edges that close cycles among its own if it has more edges per label than this.
-_EDGES_PER_LABEL = 1.5
+#: A rank that joins at least this share of edges per vertex of the graph does not number the labels
+#: at them, which would take longer than an entry for each vertex.
+_MANY_EDGES = 1 / 4
+
+#: One rank joins the rest if it has at most this number of edges, divided by the number of ranks,
+#: for each of its vertices: the more ranks share a round, the shorter it is.
+JOINED = 8
 
 
 @stage(writes="local_edges")
-def drop_cycles(ops: ArrayModule, local_edges: Edges, touched: Index) -> Edges:
-    """Reduce many edges to their forest: an edge that closes a cycle of lighter ones is not needed.
+def drop_cycles(
+    ops: ArrayModule,
+    local_edges: Edges,
+    num_vertices: Count,
+    num_labels: Count,
+    num_partitions: Count,
+) -> Edges:
+    """Reduce more edges than fragments to their forest: other edges close a cycle of lighter ones.
 
     Source: Sanders and Schimek (2023), who remove only parallel edges here.
     """
-    u, v, key, _ = local_edges
-    if len(u) <= _EDGES_PER_LABEL * len(touched):
+    if num_partitions == 1 or len(local_edges.u) <= num_vertices:
         return local_edges
-    joining, _ = ops.join_by_key(u, v, key, len(touched))
-    is_kept = ops.scatter(joining, True, len(u), False, bool)
+    joining, *_ = join_edges(ops, local_edges, num_labels)
+    is_kept = ops.scatter(joining, True, len(local_edges.u), False, bool)
     return Edges(*ops.compact(is_kept, *local_edges))
 
 
 @stage(writes="offers", combine="exchange")
-def offer_lightest(
-    ops: ArrayModule, touched: Index, local_edges: Edges, width: Count, num_partitions: Count
-) -> Parcels:
-    """Send the lightest edge of this rank at each label to the owner: key, id and other end."""
-    key, edge_id, other = ops.scatter_min_pairs(*local_edges, len(touched))
-    columns = touched, key, edge_id, ops.gather(touched, other)
-    return slices(ops, columns, width, num_partitions)
+def offer_arcs(arcs: Parcels) -> Parcels:
+    """Send each arc to the owner of its tail."""
+    return arcs
 
 
-@stage(writes=("active", "best_id", "best_end"))
+@stage(writes=("best_arc", "best_end", "moving", "above"))
 def choose_lightest(
-    ops: ArrayModule, offers: Parcels, parent: Index, rank: Count, width: Count
-) -> tuple[Index, Index, Index]:
-    """Choose the lightest offer for each fragment of this rank; list them in the order of ends.
-
-    Offers are in the order of ranks, and so in the order of edge ids, which breaks ties.
-    """
-    labels, key, edge_id, other = (ops.concat([*column]) for column in zip(*offers, strict=True))
-    position = ops.scatter_argmin((places(labels, rank, width),), key, len(parent))
-    (position,) = ops.compact(position < len(labels), position)
-    position = ops.gather(position, ops.argsort(ops.gather(other, position)))
-    return tuple(ops.gather(column, position) for column in (labels, edge_id, other))
-
-
-@stage(writes="claims", combine="exchange")
-def send_claims(
     ops: ArrayModule,
-    active: Index,
-    best_id: Index,
-    best_end: Index,
+    offers: Parcels,
+    parent: Index,
+    rank: Count,
     width: Count,
     num_partitions: Count,
-) -> Parcels:
-    """Send each choice to the owner of the other end: that end, the edge, and the fragment."""
-    return slices(ops, (best_end, best_id, active), width, num_partitions)
+) -> tuple[Index, Index, Index, Index]:
+    """Choose the lightest arc of each fragment of this rank, and list the heads of these arcs.
+
+    Arcs are in the order of ranks, and so in the order of edge ids, which breaks ties. A vertex
+    without arcs is its own best end.
+    """
+    tail, head, key = (ops.concat([*column]) for column in zip(*offers, strict=True))
+    own = own_labels(ops, parent, rank, width)
+    best_arc = ops.scatter_argmin((places(tail, rank, width),), key, len(parent))
+    best_end = ops.gather(head, best_arc, fill=own)
+    moving, above = ops.compact(best_arc < len(tail), own, best_end)
+    return best_arc, best_end, *by_owner(ops, moving, above, width, num_partitions)
 
 
-@stage(writes=("parent", "moving", "joined", "above_place"))
+@stage(writes="parent")
 def hook(
     ops: ArrayModule,
     parent: Index,
-    active: Index,
-    best_id: Index,
     best_end: Index,
-    claims: Parcels,
+    questions: Parcels,
     rank: Count,
     width: Count,
-) -> tuple[Index, Index, Index, Index]:
-    """Make each fragment a child of the one that its edge leads to; break cycles of two.
+) -> Index:
+    """Make each fragment a child of its best end; break cycles of two.
 
-    If two fragments chose the same edge, the smaller one remains a root, as in
-    `remove_mirrored_edges`. Write the fragments with a new parent, the ids of their edges, and the
-    places of their claims.
+    If two fragments chose the same edge, each is the best end of the other, because ties are broken
+    alike. Then the smaller one remains a root, as in `remove_mirrored_edges`.
     """
-    target, edge_id, sender = (ops.concat([*column]) for column in zip(*claims, strict=True))
-    at, own = places(target, rank, width), places(active, rank, width)
-    chosen = ops.scatter(own, best_id, len(parent), -1, best_id.dtype)
-    is_mutual = (ops.gather(chosen, at) == edge_id) & (target < sender)
-    is_root = ops.scatter(ops.compact(is_mutual, at)[0], True, len(parent), False, bool)
-    claim = ops.arange(len(own), ops.index_dtype(len(own)))
-    columns = ops.compact(~ops.gather(is_root, own), own, best_end, active, best_id, claim)
-    own, best_end, moving, joined, claim = columns
-    return replaced(ops, parent, own, best_end), moving, joined, claim
+    end, sender = (ops.concat([*column]) for column in zip(*questions, strict=True))
+    place = places(end, rank, width)
+    is_mutual = (ops.gather(best_end, place) == sender) & (end < sender)
+    hooked = ops.where(best_end == own_labels(ops, parent, rank, width), parent, best_end)
+    (root,) = ops.compact(is_mutual, end)
+    return ops.scatter(places(root, rank, width), ~root, len(parent), hooked, parent.dtype)
+
+
+@stage(writes="answers", combine="exchange")
+def answer_arcs(
+    ops: ArrayModule, offers: Parcels, parent: Index, best_arc: Index, rank: Count, width: Count
+) -> Parcels:
+    """Answer each arc with the label of its tail, or with -1 - label if the tail chose the arc."""
+    tail = ops.concat([tails for tails, *_ in offers])
+    own = own_labels(ops, parent, rank, width)
+    root, chosen = ops.compact((best_arc < len(tail)) & (parent != ~own), parent, best_arc)
+    label = ~ops.gather(parent, places(tail, rank, width))
+    answer = ops.scatter(chosen, root, len(tail), label, label.dtype)
+    answers, end = [], 0
+    for tails, *_ in offers:
+        answers.append(answer[end : end + len(tails)])
+        end += len(tails)
+    return tuple(answers)
+
+
+@stage(writes="joined")
+def list_joined(ops: ArrayModule, local_edges: Edges, answers: Parcels) -> Index:
+    """List the ids of the edges that an end chose."""
+    answer = ops.concat([*answers])
+    best = ops.minimum(ops.gather(answer, local_edges.u), ops.gather(answer, local_edges.v))
+    return ops.compact(best < 0, local_edges.edge_id)[0]
 
 
 def append_joined(ops: ArrayModule, parts: list[tuple[Any, int]]) -> tuple[Any, int]:
@@ -111,43 +130,58 @@ def count_fragments(num_vertices: Count, num_joined: Count) -> Count:
 
 @stage(writes="one_rank_suffices")
 def one_rank_suffices(num_edges: Count, width: Count, num_partitions: Count, few: Count) -> Verdict:
-    """Return whether one rank can join the rest: no more edges remain than it has vertices.
-
-    Rounds down to a quarter of them took 20 % longer with two workers.
-    """
-    return num_partitions == 1 or num_edges <= max(few, width)
+    """Return whether one rank joins the rest: it has the memory, and rounds would take longer."""
+    return num_partitions == 1 or num_edges <= max(few, JOINED * width // num_partitions)
 
 
-@stage(writes="rest", combine="concatenation")
-def collect_rest(ops: ArrayModule, local_edges: Edges, touched: Index) -> Edges:
-    """Send the remaining edges of all ranks to one rank."""
-    u, v, key, edge_id = local_edges
-    return Edges(ops.gather(touched, u), ops.gather(touched, v), key, edge_id)
+@stage(writes="rest", combine="exchange")
+def send_rest(local_edges: Edges, num_partitions: Count) -> Parcels:
+    """Send the remaining edges of all ranks to the first one."""
+    nothing = tuple(column[:0] for column in local_edges)
+    return tuple(local_edges), *[nothing] * (num_partitions - 1)
 
 
-@stage(writes=("forest", "num_joined", "joined_labels", "joined_roots"))
+@stage(writes="local_edges")
+def take_rest(ops: ArrayModule, rest: Parcels) -> Edges:
+    """Concatenate the edges that all ranks sent."""
+    return Edges(*(ops.concat([*column]) for column in zip(*rest, strict=True)))
+
+
+@stage(writes=("joined", "rest_labels", "rest_roots"))
 def join_rest(
-    ops: ArrayModule, rest: Edges, num_labels: Count
-) -> tuple[Chosen, Count, Index, Index]:
-    """Join the remaining fragments in one rank; write their labels and their roots."""
-    labels, place = ops.unique_inverse(ops.concat([rest.u, rest.v]), num_labels)
-    count = len(rest.u)
-    joining, root = ops.join_by_key(place[:count], place[count:], rest.key, len(labels))
-    chosen = ops.gather(rest.edge_id, joining)
-    return chosen, len(chosen), labels, ops.gather(labels, root)
+    ops: ArrayModule, local_edges: Edges, num_labels: Count
+) -> tuple[Index, Index, Index]:
+    """Join the remaining fragments; write those that are not roots any more, and their roots."""
+    joining, label, root = join_edges(ops, local_edges, num_labels)
+    return ops.gather(local_edges.edge_id, joining), *ops.compact(label != root, label, root)
+
+
+@stage(writes="moves", combine="exchange")
+def send_roots(
+    ops: ArrayModule, rest_labels: Index, rest_roots: Index, width: Count, num_partitions: Count
+) -> Parcels:
+    """Send the owners of joined fragments their roots."""
+    return slices(ops, (rest_labels, rest_roots), width, num_partitions)
 
 
 @stage(writes="parent")
-def take_roots(
-    ops: ArrayModule,
-    parent: Index,
-    joined_labels: Index,
-    joined_roots: Index,
-    rank: Count,
-    width: Count,
-    num_partitions: Count,
-) -> Index:
-    """Make the fragments of this rank that another rank joined children of their roots."""
-    columns = joined_labels, joined_roots
-    label, root = slices(ops, columns, width, num_partitions)[rank]
-    return replaced(ops, parent, places(label, rank, width), root)
+def take_roots(ops: ArrayModule, parent: Index, moves: Parcels, rank: Count, width: Count) -> Index:
+    """Make the joined fragments of this rank children of their roots."""
+    label, root = (ops.concat([*column]) for column in zip(*moves, strict=True))
+    place = places(label, rank, width)
+    return ops.scatter(place, ~root, len(parent), parent, parent.dtype)
+
+
+def join_edges(ops: ArrayModule, edges: Edges, num_labels: int) -> tuple[Any, Any, Any]:
+    """Find the forest of edges.
+
+    Return the places of its edges, the labels at the edges in ascending order, and the label of one
+    fragment of the tree of each of them. Few labels are numbered first.
+    """
+    u, v, key, _ = edges
+    if len(u) >= _MANY_EDGES * num_labels:
+        joining, root = ops.join_by_key(u, v, key, num_labels)
+        return joining, ops.arange(num_labels, u.dtype), ops.asarray(root, u.dtype)
+    label, place = ops.unique_inverse(ops.concat([u, v]), num_labels)
+    joining, root = ops.join_by_key(place[: len(u)], place[len(u) :], key, len(label))
+    return joining, label, ops.gather(label, root)
