@@ -28,6 +28,7 @@ from .forests import (
     solve_options,
     warn_of_components,
 )
+from .parameters import as_estimator
 from .prediction import PredictionData
 from .trees import (
     clusters_of,
@@ -43,6 +44,7 @@ from .trees import (
 _INFINITE, _MISSING = -2, -3
 
 
+@as_estimator
 @dataclass(eq=False, repr=False)
 class HDBSCAN(ClusterMixin, BaseEstimator):
     """HDBSCAN, with the parameters of scikit-learn's `HDBSCAN`.

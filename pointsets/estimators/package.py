@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...pipeline.options import check_count
 from ...progress import Listener
 from . import hdbscan as scikit_learn
 from .forests import checked_metric
+from .parameters import as_estimator
 
 #: The names of algorithms in the package, and those in scikit-learn.
 _ALGORITHMS = {
@@ -34,6 +35,7 @@ _FIXED = {
 }
 
 
+@as_estimator
 @dataclass(eq=False, repr=False)
 class HDBSCAN(ClusterMixin, BaseEstimator):
     """HDBSCAN, with the parameters of the class in the package hdbscan.
@@ -179,7 +181,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
                 raise TypeError(message)
             params = {**(params or {}), "p": self.p}
         given = vars(self)
-        shared = given.keys() & {field.name for field in fields(scikit_learn.HDBSCAN)}
+        shared = given.keys() & scikit_learn.HDBSCAN().get_params().keys()
         changed = {
             "min_samples": min(rank + 1, max(2, shape[0])) if shape else rank + 1,
             "max_cluster_size": self.max_cluster_size or None,

@@ -23,8 +23,10 @@ from .forests import (
     solve_options,
     warn_of_components,
 )
+from .parameters import as_estimator
 
 
+@as_estimator
 @dataclass(eq=False, repr=False)
 class SingleLinkage(ClusterMixin, BaseEstimator):
     """Single-linkage clustering, with the parameters of scikit-learn's `AgglomerativeClustering`.

@@ -3,9 +3,11 @@
 import re
 import warnings
 
+import dask
 import numpy as np
 import pytest
 import sklearn.cluster
+from dask.base import tokenize
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
@@ -22,6 +24,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import mstflow
 from mstflow.cluster import HDBSCAN, SingleLinkage
 from mstflow.errors import GraphError, OptionError
+from mstflow.interop import hdbscan as package
 from processes import run_python
 
 X, _ = make_blobs(300, centers=4, n_features=3, cluster_std=1.5, random_state=3)
@@ -346,6 +349,14 @@ def test_options_of_the_solver(estimator):
     assert steps
     with pytest.raises(OptionError, match="backend 'nothing'"):
         estimator(backend="nothing").fit(X)
+
+
+@pytest.mark.parametrize("estimator", [HDBSCAN, SingleLinkage, package.HDBSCAN])
+def test_dask_distinguishes_and_copies_fitted_estimators(estimator):
+    fitted = [estimator().fit(samples) for samples in (X[:50], X[50:100])]
+    assert tokenize(fitted[0]) != tokenize(fitted[1])
+    (copied, _), *_ = dask.compute([fitted[0], dask.delayed(0)])
+    np.testing.assert_array_equal(copied.labels_, fitted[0].labels_)
 
 
 def test_single_precision_is_kept():

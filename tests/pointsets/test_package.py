@@ -12,12 +12,9 @@ from mstflow.interop.hdbscan import HDBSCAN, approximate_predict
 
 X, _ = make_blobs(120, centers=3, n_features=3, cluster_std=1.2, random_state=1)
 
-#: Keyword arguments are those of the metric, so the estimator merges them.
-MERGES = {"check_do_not_raise_errors_in_init_or_set_params": "merges keyword arguments"}
-
 
 def test_checks_of_scikit_learn_pass():
-    check_estimator(HDBSCAN(), on_skip=None, expected_failed_checks=MERGES)
+    check_estimator(HDBSCAN(), on_skip=None)
 
 
 def test_min_samples_does_not_count_the_point():
