@@ -19,6 +19,7 @@ from . import (
     small,
     start,
     work,
+    workers,
 )
 from .device.steps import TABLES as DEVICE_TABLES
 from .measure import Benchmark
@@ -37,6 +38,7 @@ SUITE: dict[str, Benchmark] = {
     "estimators": estimators.BENCHMARK,
     "grids": grids.BENCHMARK,
     "choices": choices.BENCHMARK,
+    "workers": workers.BENCHMARK,
 }
 #: The benchmark of each table that a page can quote, and the table.
 TABLES: dict[str, tuple[str, Table]] = {

@@ -44,6 +44,13 @@ _FOREST_EDGE, _FOREST_VERTEX, _FOREST_THREADS = 50.0, 15.0, 2
 #: time that an edge is written to a bucket and read again.
 _DEALT, _MOVED = 50.0, 70.0
 
+#: What several workers gain and lose if rounds run over their partitions. Each edge is loaded,
+#: selected and relabelled by one of them: nanoseconds of an edge. Most light edges, and the edges
+#: that remain, are sent to one worker, which joins them: nanoseconds per vertex. Stages follow each
+#: other from worker to worker: seconds. Fitted to R-MAT 23, random 23 and a grid of 3000 x 3000
+#: vertices on two cores, by `python -m benchmarks record workers`.
+_SHARED_EDGE, _SENT_VERTEX, _TURNS = 10.0, 50.0, 0.08
+
 
 class Estimate(NamedTuple):
     """The estimated cost of a run that streams a graph.
@@ -129,6 +136,15 @@ def edges_kept(graph: GraphFacts, capacity: int, parts: int, num_light: int) -> 
         kept.append(_SHARE_AFTER_DROP * total_capacity)
         fragments *= math.exp(-1.5 * kept[-1] / fragments)
     return [*kept, _SHARE_OF_LAST_SCAN * edges]
+
+
+def seconds_gained(graph: GraphFacts, workers: int) -> float:
+    """Estimate the time that rounds over partitions on several workers save, or lose if negative.
+
+    One worker that has all edges sends none.
+    """
+    shared = _SHARED_EDGE * 1e-9 * graph.num_edges * (1 - 1 / workers)
+    return shared - _SENT_VERTEX * 1e-9 * graph.num_vertices - _TURNS
 
 
 def cost_of_sweep(memory: SweepMemory, capacity: int, rates: Rates) -> Estimate:

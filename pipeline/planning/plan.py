@@ -81,6 +81,11 @@ RULES = (
         "the results of a custom pipeline cannot be merged: they may not be minimum forests",
     ),
     Rule(
+        lambda at: at.suits_one_worker and at.can_iterate,
+        "whole",
+        "one worker can hold all edges, and more would not be faster",
+    ),
+    Rule(
         lambda at: bool(at.workers_can_hold) and at.can_iterate,
         "iterate",
         "the workers can hold all edges",

@@ -11,6 +11,7 @@ from ..request import Request
 from ..schedulers.scheduler import Workers
 from ..streaming.bounds import ScanMemory, SweepMemory, rounds_bytes, tiles_bytes
 from ..streaming.facts import GraphFacts
+from .costs import seconds_gained
 from .exchange import RankCosts
 
 
@@ -120,19 +121,28 @@ class Situation:
         is_single = self.workers.eager and not self.is_split
         return self.request.finds_forest and is_single and not self.graph.is_read_once
 
+    def can_hold(self, workers: int) -> bool | None:
+        """Return whether rounds over all edges fit in some workers; None if this is not known.
+
+        They may use half of the memory of these workers, and what each worker may use.
+        """
+        each, most = self.workers.worker_memory, self.workers.max_memory
+        if each is None or most is None:
+            return None
+        is_half = 2 * rounds_bytes(self.graph) <= each * workers
+        return is_half and self.scans("iterate", rescans=False).unreduced_memory(workers) <= most
+
     @property
     def workers_can_hold(self) -> bool | None:
-        """Whether rounds over all edges fit in the workers; None if their memory is not known.
+        """Whether rounds over all edges fit in the workers; None if this is not known."""
+        return self.can_hold(self.workers.workers)
 
-        They may use half of the memory of all workers, and what each worker may use.
-        """
-        workers = self.workers
-        if workers.worker_memory is None or workers.max_memory is None:
-            return None
-        is_half = 2 * rounds_bytes(self.graph) <= workers.worker_memory * workers.workers
-        return (
-            is_half and self.scans("iterate", rescans=False).unreduced_memory <= workers.max_memory
-        )
+    @property
+    def suits_one_worker(self) -> bool:
+        """Whether one worker can hold all edges, and more workers would not be faster."""
+        is_free = self.request.is_default and self.request.partitions is None
+        gains = seconds_gained(self.graph, self.workers.workers) > 0
+        return is_free and bool(self.can_hold(1)) and not gains
 
     @property
     def can_iterate(self) -> bool:

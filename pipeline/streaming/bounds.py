@@ -249,10 +249,9 @@ class ScanMemory:
         index = self._module.clusters_index * self.graph.index_bytes
         return self.process_bytes + index * self.graph.num_vertices
 
-    @property
-    def unreduced_memory(self) -> int:
-        """The bytes of a worker while rounds run over all edges of its partitions."""
-        edges = -(-self.graph.num_edges // self.scheduler.workers)
+    def unreduced_memory(self, workers: int) -> int:
+        """Return the bytes of one of some workers while rounds run over all edges."""
+        edges = -(-self.graph.num_edges // workers)
         return self.process_bytes + int((1 + _GAPS) * self._round_bytes(edges))
 
     def _round_bytes(self, edges: int) -> int:

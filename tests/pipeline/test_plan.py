@@ -201,6 +201,25 @@ def test_workers_memory_reduces_graphs_that_do_not_fit():
     assert not reduces_first(tight, Pipeline("p", result=("num_edges",)))
 
 
+@pytest.mark.parametrize(
+    ("vertices", "edges", "options", "strategy"),
+    [
+        (2**23, 2**27, {}, "iterate"),
+        (2**23, 2**24, {}, "whole"),  # all edges would be sent to one worker
+        (2**10, 2**14, {}, "whole"),  # tasks would take longer
+        (2**23, 2**24, {"partitions": 2}, "iterate"),
+        (2**29, 2**30, {}, "iterate"),  # one worker cannot hold it
+    ],
+)
+def test_one_worker_solves_a_graph_that_others_would_not_solve_faster(
+    vertices, edges, options, strategy
+):
+    workers = Workers("distributed", 4, 1, is_cluster=True, eager=False, worker_memory=10**11)
+    request = request_for(**options)
+    found = plan(Situation(request, GraphFacts(vertices, edges), workers, "numba"))
+    assert (found.strategy, found.partitions > 1) == (strategy, strategy == "iterate")
+
+
 @pytest.mark.parametrize(("free", "strategy"), [(10**10, "whole"), (10**10 - 1, "scan")])
 def test_a_graph_larger_than_the_memory_of_a_device_is_scanned(free, strategy):
     graph = GraphFacts(10**7, 10**8, is_in_memory=True)

@@ -579,7 +579,7 @@ def test_other_names_of_a_cluster(cluster, new_york):
     address = cluster.scheduler.address
     by_address = mstflow.minimum_spanning_forest(new_york, scheduler=address)
     assert (by_address.scheduler, by_address.strategy, by_address.partitions) == (
-        f"distributed ({address})", "iterate", 2,
+        f"distributed ({address})", "whole", 1,
     )  # fmt: skip
     with cluster.as_current():
         by_dask = mstflow.minimum_spanning_forest(new_york, scheduler="dask", partitions=3)
