@@ -17,8 +17,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
 
     The result has the same entries as that of scipy's function. If entries have equal weights, both
     functions prefer the first one in CSR order. Weights are converted to float64, and edges of
-    weight zero are missing from the result, although they connect vertices. In contrast,
-    ``mstflow.minimum_spanning_forest(csgraph).to_scipy()`` keeps the dtype and these edges.
+    weight zero are missing from the result, although they connect vertices. For a sparse
+    matrix, ``mstflow.minimum_spanning_forest(csgraph).to_scipy()`` keeps the dtype and these edges.
 
     Parameters
     ----------
