@@ -157,18 +157,18 @@ class WaitForOthers(event.Listener):
     def on_end(self, event):
         if event.data["dispatcher"].py_func.__name__ == "count_up":
             Path(sys.argv[2], sys.argv[1]).touch()
-            while len(list(Path(sys.argv[2]).iterdir())) < 4:
+            while len(list(Path(sys.argv[2]).iterdir())) < 8:
                 time.sleep(0.0001)
 
 event.register("numba:compile", WaitForOthers())  # is called before the listener of mstflow
 from mstflow.primitives.compiled.elements import count_up
-count_up(0, 3, np.empty(3, "bhil"[int(sys.argv[1])]))
+count_up(0, 3, np.empty(3, "bhilBHIL"[int(sys.argv[1])]))
 """
 #: Loads all of them.
 LOAD_ALL = """
 import numpy as np
 from mstflow.primitives.compiled.elements import count_up
-for dtype in "bhil":
+for dtype in "bhilBHIL":
     out = np.full(3, 9, dtype)
     count_up(0, 3, out)
     assert out.tolist() == [0, 1, 2]
@@ -186,9 +186,10 @@ def test_processes_that_compile_at_once_store_all_versions(tmp_path):
             "-c", COMPILE_AT_ONCE, number, tmp_path / "compiled", variables=variables, timeout=120
         )
 
-    with ThreadPoolExecutor(4) as pool:
-        endings = [(done.returncode, done.stderr) for done in pool.map(compile_one, range(4))]
-    assert endings == [(0, "")] * 4
+    with ThreadPoolExecutor(8) as pool:
+        assert [(done.returncode, done.stderr) for done in pool.map(compile_one, range(8))] == [
+            (0, "")
+        ] * 8
     done = run_python("-c", LOAD_ALL, variables=variables)
     assert (done.returncode, done.stderr) == (0, "")
 
