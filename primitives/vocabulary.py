@@ -246,7 +246,7 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
             Places below `size`; distinct unless `values` is a single value.
         values : array of length m, or one value
         size : int
-        fill : number, bool, or array of length `size`
+        fill : number, bool, or array of length `size` with the dtype of the result
         dtype : dtype
             Of the result.
         """

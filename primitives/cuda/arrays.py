@@ -141,7 +141,8 @@ class CudaArrays(ArrayModule):
         return self._broadcast(values, offsets, int(offsets[-1]))
 
     def scatter(self, index: Array, values: Any, size: int, fill: Any, /, dtype: DType) -> Array:
-        out = self.full(size, fill, dtype)
+        is_array = getattr(fill, "ndim", 0)
+        out = self.concat([fill]) if is_array else self.full(size, fill, dtype)
         if getattr(values, "ndim", 0):
             out[index] = values
         else:
