@@ -18,8 +18,10 @@ from mstflow.pipeline.planning.plan import plan
 from mstflow.pipeline.planning.situation import Situation
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.facts import GraphFacts
+from mstflow.primitives import array_module
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Count, Edges, Parcels
+from mstflow.stages.strategies.exchange.labels import by_owner, divide_vertices, places
 from oracle import kruskal
 
 
@@ -62,6 +64,18 @@ def test_schedulers(scheduler):
     graph = GRAPHS["skewed"]
     forest = solve(graph, partitions=4, scheduler=scheduler, threads=2)
     assert forest.edge_ids.tolist() == kruskal(graph).tolist()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_the_dtype_of_vertices_holds_the_width_of_a_rank(ranks):
+    most = 2**31 - 1
+    width, _ = divide_vertices(most, ranks)
+    vertices = np.array([most - 1, 0, width - 1], np.int32)
+    for backend in mstflow.backends():
+        ops = array_module(backend)
+        _, dealt = by_owner(ops, vertices, vertices, width, ranks)
+        assert sorted(dealt // width) == (dealt // width).tolist()
+        assert 0 <= min(places(vertices[:1], ranks - 1, width)) < width
 
 
 def test_each_path_is_taken():

@@ -12,9 +12,11 @@ from ...fields import Count, Edges, Index, Parcels, Verdict
 def divide_vertices(num_vertices: Count, num_partitions: Count) -> tuple[Count, Count]:
     """Return the number of vertices of each rank, and that of all; the last ranks may own fewer.
 
-    The flags of a rank are whole bytes.
+    The flags of a rank are whole bytes, except for the last one that owns vertices. The width is at
+    most the number of vertices, so that their dtype can hold it.
     """
-    return max(8, 8 * -(-num_vertices // (8 * num_partitions))), num_vertices
+    width = 8 * -(-num_vertices // (8 * num_partitions))
+    return max(1, min(width, num_vertices)), num_vertices
 
 
 @stage(writes="parent")
