@@ -56,7 +56,10 @@ class RankCosts:
 
     @property
     def rank_bytes(self) -> int:
-        """The bytes of the arrays of a rank, at the step that needs most."""
+        """The bytes of the arrays of a rank, at the step that needs most.
+
+        This assumes that light edges and arcs are spread evenly over the ranks.
+        """
         graph, index = self.graph, self.graph.index_bytes
         edges, light = graph.num_edges / self.ranks, self.light_edges / self.ranks
         edge = graph.keyed_edge_bytes
