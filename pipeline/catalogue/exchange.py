@@ -101,7 +101,7 @@ EXCHANGE_STEPS: tuple[Step, ...] = (
 )
 
 #: `light_per_vertex` and `sample_size` are those of `filter-boruvka`. All edges are light if
-#: there are at most `dense` per fragment, or so few that one rank joins them.
+#: there are at most `dense` per fragment, or not more than a rank owns vertices.
 EXCHANGE_VALUES = {
     "light_per_vertex": 1.75,
     "dense": 3.0,

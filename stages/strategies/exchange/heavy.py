@@ -22,9 +22,9 @@ def choose_light(
     few: Count,
     dense: Amount,
 ) -> Count:
-    """Choose the largest key of a light edge; all are light if one rank can join all edges.
+    """Choose the largest key of a light edge.
 
-    All are light also if there are few edges per fragment.
+    All edges are light if there are few per fragment, or not more than a rank owns vertices.
     """
     if num_edges <= max(few, width, dense * num_vertices):
         return int(ops.largest(sample.dtype))
