@@ -98,8 +98,7 @@ def jump(
 ) -> tuple[Index, Index, Index]:
     """Replace the parents of moving vertices by those of their parents; list those without a root.
 
-    A parent that has found its root answers so. A jump later its children would find out by asking
-    the root, so long paths take one jump less.
+    An answer says whether it is the root, so that a vertex does not ask its root.
     """
     place = places(moving, rank, width)
     is_moving = ops.gather(parent, place) >= 0  # not a root because two fragments chose one edge

@@ -52,7 +52,8 @@ def contract_private(
     """Join private vertices by edges that are certain to be in the forest.
 
     The label of a set is its smallest vertex. Write also the edges that are not decided, and the
-    ids of the certain ones.
+    ids of the certain ones. Vertices that earlier passes joined become labels again; this has no
+    effect, because no edge has them as its end.
 
     Source: Sanders and Schimek (2023), local preprocessing. They sort the edges by vertex, exclude
     vertices that two ranks share, and keep a vertex whose lightest edge leads to another rank.

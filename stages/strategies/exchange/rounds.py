@@ -50,10 +50,11 @@ def choose_lightest(
     width: Count,
     num_partitions: Count,
 ) -> tuple[Index, Index, Index, Index]:
-    """Choose the lightest arc of each fragment of this rank, and list the heads of these arcs.
+    """Choose the lightest arc of each fragment of this rank; list the fragments that have one.
 
-    Arcs are in the order of ranks, and so in the order of edge ids, which breaks ties. A vertex
-    without arcs is its own best end.
+    These fragments, `moving`, may get new roots; `above` has the heads of their arcs. Arcs are in
+    the order of ranks, and so in the order of edge ids, which breaks ties. A vertex without arcs is
+    its own best end.
     """
     tail, head, key = (ops.concat([*column]) for column in zip(*offers, strict=True))
     own = own_labels(ops, parent, rank, width)
