@@ -6,7 +6,7 @@ except ModuleNotFoundError as error:
     message = "mstflow.interop.hdbscan needs the package scikit-learn; install mstflow[sklearn]"
     raise ModuleNotFoundError(message, name="sklearn") from error
 
-from ..pointsets.estimators.package import HDBSCAN
+from ..pointsets.estimators.package import HDBSCAN, hdbscan
 from ..pointsets.estimators.prediction import (
     all_points_membership_vectors,
     approximate_predict,
@@ -19,5 +19,6 @@ __all__ = [
     "all_points_membership_vectors",
     "approximate_predict",
     "approximate_predict_scores",
+    "hdbscan",
     "membership_vector",
 ]

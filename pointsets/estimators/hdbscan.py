@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -28,7 +27,6 @@ from .forests import (
     solve_options,
     warn_of_components,
 )
-from .parameters import as_estimator
 from .prediction import PredictionData
 from .trees import (
     clusters_of,
@@ -44,8 +42,6 @@ from .trees import (
 _INFINITE, _MISSING = -2, -3
 
 
-@as_estimator
-@dataclass(eq=False, repr=False)
 class HDBSCAN(ClusterMixin, BaseEstimator):
     """HDBSCAN, with the parameters of scikit-learn's `HDBSCAN`.
 
@@ -118,25 +114,46 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     n_features_in_ : int
     """
 
-    min_cluster_size: int = 5
-    min_samples: int | None = None
-    cluster_selection_epsilon: float = 0.0
-    max_cluster_size: int | None = None
-    metric: Any = "euclidean"
-    metric_params: dict[str, Any] | None = None
-    alpha: float = 1.0
-    algorithm: str = "auto"
-    leaf_size: int = 40
-    n_jobs: int | None = None
-    cluster_selection_method: str = "eom"
-    allow_single_cluster: bool = False
-    store_centers: str | None = None
-    copy: bool = True
-    n_neighbors: int | None = None
-    _: KW_ONLY
-    backend: str = "auto"
-    threads: int | None = None
-    progress: bool | Listener = False
+    def __init__(
+        self,
+        min_cluster_size: int = 5,
+        min_samples: int | None = None,
+        cluster_selection_epsilon: float = 0.0,
+        max_cluster_size: int | None = None,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 40,
+        n_jobs: int | None = None,
+        cluster_selection_method: str = "eom",
+        allow_single_cluster: bool = False,
+        store_centers: str | None = None,
+        copy: bool = True,
+        n_neighbors: int | None = None,
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: bool | Listener = False,
+    ) -> None:
+        self.min_cluster_size = min_cluster_size
+        self.min_samples = min_samples
+        self.cluster_selection_epsilon = cluster_selection_epsilon
+        self.max_cluster_size = max_cluster_size
+        self.metric = metric
+        self.metric_params = metric_params
+        self.alpha = alpha
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.n_jobs = n_jobs
+        self.cluster_selection_method = cluster_selection_method
+        self.allow_single_cluster = allow_single_cluster
+        self.store_centers = store_centers
+        self.copy = copy
+        self.n_neighbors = n_neighbors
+        self.backend = backend
+        self.threads = threads
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> HDBSCAN:  # noqa: N803
         """Compute the hierarchy and the clusters.

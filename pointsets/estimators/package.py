@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from ...pipeline.options import check_count
 from ...progress import Listener
 from . import hdbscan as scikit_learn
 from .forests import checked_metric
-from .parameters import as_estimator
 
 #: The names of algorithms in the package, and those in scikit-learn.
 _ALGORITHMS = {
@@ -35,8 +33,6 @@ _FIXED = {
 }
 
 
-@as_estimator
-@dataclass(eq=False, repr=False)
 class HDBSCAN(ClusterMixin, BaseEstimator):
     """HDBSCAN, with the parameters of the class in the package hdbscan.
 
@@ -53,7 +49,7 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
     cluster_selection_method, allow_single_cluster
         As for `mstflow.cluster.HDBSCAN`.
     metric : str or callable
-        As for `mstflow.cluster.HDBSCAN`. Its further arguments are `metric_params`.
+        As for `mstflow.cluster.HDBSCAN`. Other keyword arguments are those of the metric.
     p : float, optional
         The exponent of the metric "minkowski".
     algorithm : str
@@ -77,32 +73,62 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
         As for `mstflow.cluster.HDBSCAN`.
     """
 
-    min_cluster_size: int = 5
-    min_samples: int | None = None
-    cluster_selection_epsilon: float = 0.0
-    cluster_selection_persistence: float = 0.0
-    max_cluster_size: int = 0
-    metric: Any = "euclidean"
-    alpha: float = 1.0
-    p: float | None = None
-    algorithm: str = "best"
-    leaf_size: int = 40
-    memory: Any = None
-    approx_min_span_tree: bool = True
-    gen_min_span_tree: bool = False
-    core_dist_n_jobs: int = 4
-    cluster_selection_method: str = "eom"
-    allow_single_cluster: bool = False
-    prediction_data: bool = False
-    branch_detection_data: bool = False
-    match_reference_implementation: bool = False
-    cluster_selection_epsilon_max: float = math.inf
-    _: KW_ONLY
-    metric_params: dict[str, Any] | None = None
-    n_neighbors: int | None = None
-    backend: str = "auto"
-    threads: int | None = None
-    progress: bool | Listener = False
+    def __init__(
+        self,
+        min_cluster_size: int = 5,
+        min_samples: int | None = None,
+        cluster_selection_epsilon: float = 0.0,
+        cluster_selection_persistence: float = 0.0,
+        max_cluster_size: int = 0,
+        metric: Any = "euclidean",
+        alpha: float = 1.0,
+        p: float | None = None,
+        algorithm: str = "best",
+        leaf_size: int = 40,
+        memory: Any = None,
+        approx_min_span_tree: bool = True,
+        gen_min_span_tree: bool = False,
+        core_dist_n_jobs: int = 4,
+        cluster_selection_method: str = "eom",
+        allow_single_cluster: bool = False,
+        prediction_data: bool = False,
+        branch_detection_data: bool = False,
+        match_reference_implementation: bool = False,
+        cluster_selection_epsilon_max: float = math.inf,
+        *,
+        metric_params: dict[str, Any] | None = None,
+        n_neighbors: int | None = None,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: bool | Listener = False,
+        **of_metric: Any,
+    ) -> None:
+        self.min_cluster_size = min_cluster_size
+        self.min_samples = min_samples
+        self.cluster_selection_epsilon = cluster_selection_epsilon
+        self.cluster_selection_persistence = cluster_selection_persistence
+        self.max_cluster_size = max_cluster_size
+        self.metric = metric
+        self.alpha = alpha
+        self.p = p
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.memory = memory
+        self.approx_min_span_tree = approx_min_span_tree
+        self.gen_min_span_tree = gen_min_span_tree
+        self.core_dist_n_jobs = core_dist_n_jobs
+        self.cluster_selection_method = cluster_selection_method
+        self.allow_single_cluster = allow_single_cluster
+        self.prediction_data = prediction_data
+        self.branch_detection_data = branch_detection_data
+        self.match_reference_implementation = match_reference_implementation
+        self.cluster_selection_epsilon_max = cluster_selection_epsilon_max
+        # `clone` needs the same object again.
+        self.metric_params = {**(metric_params or {}), **of_metric} if of_metric else metric_params
+        self.n_neighbors = n_neighbors
+        self.backend = backend
+        self.threads = threads
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> HDBSCAN:  # noqa: N803
         """Compute the hierarchy and the clusters.
@@ -180,15 +206,50 @@ class HDBSCAN(ClusterMixin, BaseEstimator):
                 message = "metric 'minkowski' needs the parameter p"
                 raise TypeError(message)
             params = {**(params or {}), "p": self.p}
-        given = vars(self)
-        shared = given.keys() & scikit_learn.HDBSCAN().get_params().keys()
-        changed = {
-            "min_samples": min(rank + 1, max(2, shape[0])) if shape else rank + 1,
-            "max_cluster_size": self.max_cluster_size or None,
-            "metric_params": params,
-            "algorithm": _ALGORITHMS.get(self.algorithm, self.algorithm),
-        }
-        return scikit_learn.HDBSCAN(**{name: given[name] for name in shared} | changed)
+        return scikit_learn.HDBSCAN(
+            min_cluster_size=self.min_cluster_size,
+            min_samples=min(rank + 1, max(2, shape[0])) if shape else rank + 1,
+            cluster_selection_epsilon=self.cluster_selection_epsilon,
+            max_cluster_size=self.max_cluster_size or None,
+            metric=self.metric,
+            metric_params=params,
+            alpha=self.alpha,
+            algorithm=_ALGORITHMS.get(self.algorithm, self.algorithm),
+            leaf_size=self.leaf_size,
+            cluster_selection_method=self.cluster_selection_method,
+            allow_single_cluster=self.allow_single_cluster,
+            n_neighbors=self.n_neighbors,
+            backend=self.backend,
+            threads=self.threads,
+            progress=self.progress,
+        )
 
     def __sklearn_tags__(self) -> Any:
         return scikit_learn.HDBSCAN(metric=self.metric).__sklearn_tags__()
+
+
+def hdbscan(X: Any, **parameters: Any) -> tuple[NDArray[Any] | None, ...]:  # noqa: N803
+    """Fit `HDBSCAN`, and return arrays, as the function of the package hdbscan does.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        As for `HDBSCAN.fit`.
+    **parameters
+        Those of `HDBSCAN`.
+
+    Returns
+    -------
+    labels, probabilities, cluster_persistence, condensed_tree, single_linkage_tree : arrays
+    min_spanning_tree : array or None
+        None unless `gen_min_span_tree` is true.
+    """
+    found: Any = HDBSCAN(**parameters).fit(X)
+    return (
+        found.labels_,
+        found.probabilities_,
+        found.cluster_persistence_,
+        found.condensed_tree_.to_numpy(),
+        found.single_linkage_tree_.to_numpy(),
+        found.minimum_spanning_tree_.to_numpy() if found.gen_min_span_tree else None,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,8 @@ from .forests import (
     solve_options,
     warn_of_components,
 )
-from .parameters import as_estimator
 
 
-@as_estimator
-@dataclass(eq=False, repr=False)
 class SingleLinkage(ClusterMixin, BaseEstimator):
     """Single-linkage clustering, with the parameters of scikit-learn's `AgglomerativeClustering`.
 
@@ -68,19 +64,34 @@ class SingleLinkage(ClusterMixin, BaseEstimator):
     n_clusters_, n_leaves_, n_connected_components_, n_features_in_ : int
     """
 
-    n_clusters: int | None = 2
-    _: KW_ONLY
-    metric: Any = "euclidean"
-    metric_params: dict[str, Any] | None = None
-    connectivity: Any = None
-    distance_threshold: float | None = None
-    n_neighbors: int | None = None
-    algorithm: str = "auto"
-    leaf_size: int = 40
-    n_jobs: int | None = None
-    backend: str = "auto"
-    threads: int | None = None
-    progress: bool | Listener = False
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        connectivity: Any = None,
+        distance_threshold: float | None = None,
+        n_neighbors: int | None = None,
+        algorithm: str = "auto",
+        leaf_size: int = 40,
+        n_jobs: int | None = None,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: bool | Listener = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.metric_params = metric_params
+        self.connectivity = connectivity
+        self.distance_threshold = distance_threshold
+        self.n_neighbors = n_neighbors
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.n_jobs = n_jobs
+        self.backend = backend
+        self.threads = threads
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> SingleLinkage:  # noqa: N803
         """Compute the hierarchy and the clusters.

@@ -8,13 +8,16 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.estimator_checks import check_estimator
 
 from mstflow import cluster
-from mstflow.interop.hdbscan import HDBSCAN, approximate_predict
+from mstflow.interop.hdbscan import HDBSCAN, approximate_predict, hdbscan
 
 X, _ = make_blobs(120, centers=3, n_features=3, cluster_std=1.2, random_state=1)
 
+#: Keyword arguments are those of the metric, so the estimator merges them.
+MERGES = {"check_do_not_raise_errors_in_init_or_set_params": "merges keyword arguments"}
+
 
 def test_checks_of_scikit_learn_pass():
-    check_estimator(HDBSCAN(), on_skip=None)
+    check_estimator(HDBSCAN(), on_skip=None, expected_failed_checks=MERGES)
 
 
 def test_min_samples_does_not_count_the_point():
@@ -49,7 +52,7 @@ def test_algorithms_have_no_effect(algorithm):
 
 def test_parameters_of_the_metric():
     variances = X.var(axis=0)
-    found = HDBSCAN(metric="seuclidean", metric_params={"V": variances})
+    found = HDBSCAN(metric="seuclidean", V=variances)
     np.testing.assert_array_equal(clone(found).metric_params["V"], variances)
     distances = pairwise_distances(X, metric="seuclidean", V=variances)
     expected = HDBSCAN(metric="precomputed").fit(distances).labels_
@@ -58,8 +61,8 @@ def test_parameters_of_the_metric():
     np.testing.assert_array_equal(HDBSCAN(metric="minkowski", p=1).fit(X).labels_, cityblock)
     with pytest.raises(TypeError, match="metric 'minkowski' needs the parameter p"):
         HDBSCAN(metric="minkowski").fit(X)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'min_sample'"):
-        HDBSCAN(min_sample=3)
+    with pytest.raises(ValueError, match=r"euclidean' with metric_params={'min_sample'"):
+        HDBSCAN(min_sample=3).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +90,15 @@ def test_centers_of_clusters():
         np.testing.assert_array_equal(ours.weighted_cluster_medoid(label), medoid)
     with pytest.raises(ValueError, match="no cluster -1"):
         ours.weighted_cluster_medoid(-1)
+
+
+def test_the_function_returns_arrays():
+    found = HDBSCAN(7).fit(X)
+    labels, probabilities, persistence, condensed, linkage, tree = hdbscan(X, min_cluster_size=7)
+    np.testing.assert_array_equal(labels, found.labels_)
+    np.testing.assert_array_equal(probabilities, found.probabilities_)
+    np.testing.assert_array_equal(persistence, found.cluster_persistence_)
+    np.testing.assert_array_equal(condensed, found.condensed_tree_.array)
+    np.testing.assert_array_equal(linkage, found.single_linkage_tree_.array)
+    assert tree is None
+    assert hdbscan(X, gen_min_span_tree=True)[5].shape == (len(X) - 1, 3)
