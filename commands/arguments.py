@@ -19,7 +19,7 @@ from ..plugins import registered
 #: The names of the registries, which load NumPy; a test compares them.
 BACKENDS = ("numpy", "numba", "cupy")
 STRATEGIES = ("whole", "scan", "sweep", "iterate", "tiles", "exchange", "fold", "tree", "two-scan")
-FORMATS = "gr, txt, mtx, metis, npz, npy, bin, csv, parquet, arrow"
+FORMATS = "gr, txt, mtx, metis, npz, npy, bin, image, csv, parquet, arrow"
 OUTPUTS = ".gr, .mtx, .npz, .csv, .parquet"
 
 _THREADS = (

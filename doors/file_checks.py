@@ -24,7 +24,7 @@ _SAMPLE_BYTES, _SAMPLES = 4096, 64
 
 
 def max_expanded_size(path: Place) -> int:
-    """Return the largest size to which a file may expand when it is read: bytes or rows.
+    """Return the largest size to which a file may expand when it is read: bytes, pixels or rows.
 
     A graph rarely compresses to a fiftieth of its size. A file that expands more may be an attack.
     """

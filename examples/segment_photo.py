@@ -2,12 +2,13 @@
 
 An image is a graph: each pixel is joined to the pixels beside, above and below it. The two stages
 change the weights between rounds, so that a segment joins the neighbor with the most similar mean
-color: superpixel hierarchy (Wei et al., IEEE TIP 2018). Needs mstflow[plot] and scikit-learn,
+color: superpixel hierarchy (Wei et al., IEEE TIP 2018). Needs mstflow[io,plot] and scikit-learn,
 which includes the photograph (danielbuechele, CC BY 2.0).
 Usage: python segment_photo.py [picture.jpg]
 """
 
 import sys
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,7 +36,7 @@ def compare_colors(ops, edges: Edges, red, green, blue, size) -> Edges:
 
 photo = datasets.load_sample_image("china.jpg")
 red, green, blue = photo.reshape(-1, 3).T.astype(float)
-pixels = mstflow.grid(photo, channel_axis=-1)
+pixels = mstflow.read(Path(datasets.__file__).parent / "images" / "china.jpg", format="image")
 segment = (
     mstflow.algorithm("boruvka-edgelist")
     .insert_before("relabel_edges", blend_colors)
@@ -50,8 +51,7 @@ panels = axes.ravel()
 panels[0].imshow(photo)
 panels[0].set_title(f"{len(red):,} pixels", color="white")
 for k, panel in zip((6000, 600, 60), panels[1:], strict=True):
-    chosen = segment.given(k=k)
-    label = mstflow.minimum_spanning_forest(pixels, algorithm=chosen, strategy="whole").labels
+    label = mstflow.minimum_spanning_forest(pixels, algorithm=segment.given(k=k)).labels
     size = np.bincount(label)
     mean = np.stack([np.bincount(label, channel) / size for channel in (red, green, blue)], axis=1)
     panel.imshow(mean[label].reshape(photo.shape) / 255)

@@ -14,7 +14,7 @@ from ...plugins import Plugin, registered
 from ...progress import set_listener
 from ..places.folders import Part, expanded, suffix_of
 from ..places.url import Place
-from . import arrow, bin, npy, npz, parquet  # noqa: A004
+from . import arrow, bin, image, npy, npz, parquet  # noqa: A004
 from .file_format import Format
 from .text import csv, gr, metis, mtx, txt
 from .text.text_file import open_text, split_fields
@@ -29,6 +29,7 @@ FORMATS = (
     npz.FORMAT,
     npy.FORMAT,
     bin.FORMAT,
+    image.FORMAT,
     csv.FORMAT,
     parquet.FORMAT,
     arrow.FORMAT,

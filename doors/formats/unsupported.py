@@ -63,12 +63,6 @@ UNSUPPORTED = (
         rb"\x93NUMPY",
         f"if its columns are u, v and weight, pass {COLUMNS_OF_A_MATRIX} of a = numpy.load(path)",
     ),
-    _unsupported(
-        "images",
-        (".png", ".jpg", ".jpeg", ".pgm", ".tif", ".tiff"),
-        rb"\x89PNG",
-        "pass mstflow.grid(numpy.asarray(PIL.Image.open(path))), with channel_axis=-1 for colors",
-    ),
     WORKBOOK,
     ARCHIVE,
 )

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from PIL import Image
 from pyarrow import feather
 
 import mstflow
-from graph_files import save_columns
+from graph_files import png_header, save_columns
 from graph_strategies import edge_lists
 from mstflow import EdgeList
 from mstflow.doors.formats import FORMATS, format_names
@@ -160,6 +161,19 @@ def test_pairs_without_header(tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "1", "I;16", "P"])
+def test_images(tmp_path, mode):
+    grey = Image.fromarray(np.array([[0, 7, 200], [255, 7, 9]], np.uint8))
+    made = grey.convert("I").convert("I;16") if mode == "I;16" else grey.convert(mode)
+    made.save(tmp_path / "some.png")
+    pixels = np.asarray(made.convert("RGB") if mode == "P" else made).astype(int)
+    pixels = pixels.reshape(6, -1).tolist()
+    ends = [(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)]
+    assert edges_of(read(tmp_path / "some.png")) == [
+        (u, v, sum(abs(a - b) for a, b in zip(pixels[u], pixels[v], strict=True))) for u, v in ends
+    ]
+
+
 @pytest.mark.parametrize("block_size", [1, 40, 41, 42, 43, 2**19])
 def test_quoted_line_ends(tmp_path, block_size):
     path = tmp_path / "some.csv"
@@ -172,6 +186,19 @@ def test_unclosed_quote(tmp_path):
     path = tmp_path / "some.csv"
     path.write_text('u,v,weight,name\n0,1,5,a"b\n1,2,6,c\n2,3,7,d\n3,4,8,e\n')
     assert read_csv(path, block_size=30).num_edges == 4
+
+
+@pytest.mark.parametrize("name", ["text.png", "cut.png", "floats.tif", "bomb.png"])
+def test_malformed_images(tmp_path, name):
+    Image.fromarray(np.zeros((99, 99), np.float32)).save(tmp_path / "floats.tif")
+    Image.fromarray(np.arange(9999, dtype=np.uint8).reshape(99, -1)).save(tmp_path / "cut.png")
+    data = (tmp_path / "cut.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
+    (tmp_path / "text.png").write_text("0 1 5\n")
+    (tmp_path / "bomb.png").write_bytes(png_header(20_000, 20_000))
+    with pytest.raises(FileFormatError) as raised:
+        read(tmp_path / name)
+    assert str(raised.value).startswith(f"{tmp_path / name}: ")
 
 
 @pytest.mark.parametrize(

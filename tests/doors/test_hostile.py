@@ -14,11 +14,12 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
+from PIL import Image
 from pyarrow import feather, parquet
 
 import mstflow
 from command_errors import error_of
-from graph_files import COMPRESS, zipped
+from graph_files import COMPRESS, png_header, zipped
 from mstflow.doors.files import open_files
 from mstflow.doors.read import read
 from mstflow.doors.size_checks import check_vertices
@@ -91,6 +92,9 @@ STATED = {
     "negative.npz": npz(u=npy((-1,)), v=npy((-1,))),
     "product.npz": npz(u=npy((2**32, 2**32)), v=npy((1,), data=bytes(8))),
     "zeros.npz": npz(zipfile.ZIP_DEFLATED, u=npy((10**7,), data=bytes(8 * 10**7))),
+    "large.png": png_header(20_000, 20_000),
+    "wide.png": png_header(2**31 - 1, 1),
+    "many.png": png_header(13_000, 13_000),
     "rows.parquet": rows(3 * 10**7),
     "zeros.arrow": batches(np.zeros(10**7, np.int64)),
     "zeros.feather": batches(np.zeros(10**7, np.int64), pa.ipc.new_file, "lz4"),
@@ -242,6 +246,8 @@ def whole_files(folder, size):
     with pa.ipc.new_stream(folder / "graph.arrow", pa.table(graph).schema) as file:
         file.write_table(pa.table(graph))
     parquet.write_table(pa.table(graph), folder / "graph.parquet", row_group_size=size)
+    pixels = w[: size // 2].astype(np.uint8).reshape(-1, 100)
+    Image.fromarray(pixels).save(folder / "graph.png")
     return sorted(folder.iterdir())
 
 
@@ -379,6 +385,9 @@ def written(folder):
     (np.stack([U, V], axis=1) + 1).astype("<i4").tofile(folder / "a.bin")
     feather.write_feather(pa.table(graph), folder / "a.feather", compression="zstd")
     feather.write_feather(pa.table(graph), folder / "b.feather", compression="uncompressed")
+    pixels = Image.fromarray(W.reshape(6, 10).astype(np.uint8))
+    for suffix in ("png", "pgm", "tif"):
+        pixels.save(folder / f"a.{suffix}")
     for compression, compress in COMPRESS.items():
         (folder / f"a.gr{compression}").write_bytes(compress((folder / "a.gr").read_bytes()))
     return sorted(path for path in folder.rglob("*") if path.is_file())
@@ -440,9 +449,12 @@ def test_damaged_files(tmp_path):
 
 def test_warnings_of_libraries_are_not_shown(tmp_path, capsys):
     """A shown warning would be a second line of error, and would fail this test."""
+    path = tmp_path / "large.png"
+    Image.new("1", (11_000, 9_000)).save(path)  # warns of a bomb
+    path.write_bytes(path.read_bytes()[:-200])
     data = npy("(1L,)", data=bytes(8))  # as Python 2 writes it
     (tmp_path / "python2.npz").write_bytes(npz(u=data))
     (tmp_path / "python2").mkdir()
     (tmp_path / "python2/u.npy").write_bytes(data)
-    for name in ("python2.npz", "python2"):
+    for name in ("large.png", "python2.npz", "python2"):
         error_of(capsys, tmp_path, ["solve", tmp_path / name])

@@ -302,7 +302,6 @@ def test_unusual_text(name, text, edges, tmp_path):
         ("a.gv", "digraph {\n}", "mstflow does not read DOT"),
         ("a", "NAME: berlin52\nTYPE: TSP\n", "mstflow does not read TSPLIB; pass mstflow.points"),
         ("a.lgf", "@nodes\n", "mstflow does not read LGF; pass a table"),
-        ("a.png", "", r"mstflow does not read images; pass mstflow.grid\(numpy.asarray"),
     ],
 )  # fmt: skip
 def test_text_that_is_refused(name, text, message, tmp_path):

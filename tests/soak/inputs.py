@@ -320,6 +320,22 @@ def _metis(graph, rng, folder):
     return Input(path, meant if weighted else meant.unweighted(), keeps_checkpoint=True)
 
 
+def _image(graph, rng, folder):
+    """Pixels joined to the pixels beside and below them; the given graph is not used."""
+    from PIL import Image
+
+    wide, high = rng.randint(1, 8), rng.randint(1, 8)
+    pixels = [[rng.randrange(rng.choice([2, 256])) for _ in range(wide)] for _ in range(high)]
+    Image.fromarray(np.array(pixels, np.uint8)).save(folder / "graph.png")
+    flat = [value for row in pixels for value in row]
+    places = range(len(flat))
+    pairs = [(place, place + 1) for place in places if (place + 1) % wide]
+    pairs += [(place, place + wide) for place in places[:-wide]]
+    edges = tuple(Edge(u, v, abs(flat[u] - flat[v])) for u, v in pairs)
+    meant = Graph(len(flat), edges, weight_dtype="i8")
+    return Input(folder / "graph.png", meant, keeps_checkpoint=True)
+
+
 FILES = {
     "gr": _format(".gr", _write_gr, compressed=True, sized=True),
     "txt": _format(".txt", _write_txt, compressed=True, needs_edges=True),
@@ -331,4 +347,5 @@ FILES = {
     "parquet": _format(".parquet", _write_parquet, sized=True),
     "arrow": _format(".arrow", _write_arrow),
     "metis": _metis,
+    "image": _image,
 }

@@ -27,7 +27,7 @@ BOUND = 500_000_000
 #: A process that has loaded the package, and runs each command in a fork of itself.
 FORKS = """
 import json, os, resource, sys
-import pyarrow.csv, pyarrow.parquet
+import PIL.Image, pyarrow.csv, pyarrow.parquet
 import mstflow.commands.solve
 from mstflow.__main__ import main
 resource.setrlimit(resource.RLIMIT_AS, (4_000_000_000, 4_000_000_000))
@@ -270,6 +270,18 @@ def _zeros_npz(path: Path, rng: random.Random) -> None:
                     file.write(b"\0" * 8 * 10**6)
 
 
+def _claim_png(path: Path, rng: random.Random) -> None:
+    """Write an image whose header states a wrong size."""
+    wide, high = rng.choice([(30_000, 30_000), (13_000, 13_000), (2**31 - 1, 2**31 - 1)])
+    header = wide.to_bytes(4, "big") + high.to_bytes(4, "big") + b"\x08\0\0\0\0"
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 1000)), (b"IEND", b"")]
+    data = b"\x89PNG\r\n\x1a\n"
+    for name, content in chunks:
+        checksum = zlib.crc32(name + content).to_bytes(4, "big")
+        data += len(content).to_bytes(4, "big") + name + content + checksum
+    path.write_bytes(data)
+
+
 def _zeros_parquet(path: Path, rng: random.Random) -> None:
     import pyarrow
     from pyarrow import parquet
@@ -298,4 +310,5 @@ _BOMBS = {
     ".graph claim": _claim(b"3 99999999999\n2\n1\n\n", b"99999999999 1\n2\n1\n"),
     ".npz claim": _claim_npz,
     " claim of a folder": _claim_npy,
+    ".png claim": _claim_png,
 }

@@ -4,7 +4,9 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 import zipfile
+import zlib
 from functools import partial
 from pathlib import Path
 
@@ -40,3 +42,10 @@ def zipped(members, compression=zipfile.ZIP_STORED):
         for name, data in members.items():
             archive.writestr(name, data)
     return file.getvalue()
+
+
+def png_header(width, height):
+    """Return the first bytes of a gray image, without pixels."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    chunk = struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
+    return b"\x89PNG\r\n\x1a\n" + chunk
