@@ -287,7 +287,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\0\0\0\2\0"
         ("bad.npz", npz(u=ONE, v=ONE, n=2.0), ": n must be one integer"),
         ("bad.npz", npz(u=ONE, v=ONE, n=ONE), ": n must be one integer"),
         ("bad.npy", b"", ": mstflow does not read files of one array"),
-        ("bad", PNG, ": mstflow does not read images; pass mstflow.grid"),
+        ("bad", PNG, ": unknown format; give the file a suffix of its format"),
         ("bad", b"once upon a time, there was\n", ": line 1: expected one column each for u and v"),
         ("bad.gz", gzip.compress(b"once\n"), ": unknown format"),
     ],
