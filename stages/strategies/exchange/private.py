@@ -7,7 +7,7 @@ roads are, nearly all vertices are private.
 from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
 from ...fields import Count, Edges, Index, Parcels, Verdict
-from .labels import by_owner, own_labels, places, slices
+from .labels import own_labels, places, slices
 
 #: The smallest share of edges between two vertices of their rank for which contraction saves time.
 _MIN_SHARE = 0.5
@@ -35,9 +35,8 @@ def send_shared(
     """Send the owners of other ranks' vertices at edges of this rank these vertices."""
     ends = [ops.compact(end // width != rank, end)[0] for end in local_edges[:2]]
     label = ops.concat(ends)
-    return slices(
-        ops, by_owner(ops, label, label, width, num_partitions)[:1], width, num_partitions
-    )
+    _, label = ops.deal(label // width, num_partitions, label)
+    return slices(ops, (label,), width, num_partitions)
 
 
 @stage(writes=("parent", "local_edges", "joined"))
