@@ -227,7 +227,7 @@ class Forest:
         Returns
         -------
         ClusterTable
-            Numbers and sizes of the clusters (`counts`), the labels, and `save` and `plot`.
+            Numbers and sizes of the clusters (`counts`), the labels, and `save`.
 
         Raises
         ------

@@ -11,7 +11,8 @@ from ..errors import GraphError
 from ..forest.query import query
 from ..graphs.edge_list import EdgeList
 from ..graphs.source import EdgeSource
-from ..pipeline.catalogue.names import algorithm
+from ..pipeline.catalogue.names import request_for
+from ..pipeline.engine import run
 from ..primitives import Backend
 from .catalogue.replacement_edges import replacement_edges
 
@@ -34,7 +35,8 @@ def find_replacements(
         message = "the graph could be read only once; pass one that can be read again"
         raise GraphError(message)
     options = {"backend": backend.name, "progress": False, **options}
-    others, _ = algorithm("auto").run(source.without(forest_ids), maximum=maximum, **options)
+    request = request_for(maximum=maximum, **options)
+    (others, _), _ = run(request, source.without(forest_ids))
     ids = np.sort(np.append(others["forest"], forest_ids))
     reduced = EdgeList(*source.take(ids), num_vertices=graph.num_vertices)
     pipeline = replacement_edges.given(own_edges=np.searchsorted(ids, forest_ids))

@@ -96,3 +96,17 @@ def test_what_pages_import_is_in_the_reference():
                 parents = [path[:dot] for dot in (m.start() for m in re.finditer(r"\.", path))]
                 is_listed = any(f"::: {part}\n" in f"{pages}\n" for part in (path, *parents[1:]))
                 assert is_listed or f"`{path}`" in pages, (page.name, path)
+
+
+def test_every_stage_is_in_the_reference():
+    pages = "\n".join(page.read_text() for page in ROOT.glob("docs/reference/*.md"))
+    shown = set()
+    for package, options in re.findall(r"^::: mstflow\.(\S+)\n((?: .*\n)*)", pages, re.MULTILINE):
+        if "show_submodules: true" in options:
+            (members,) = re.findall(r"members: \[(.*)\]", options)
+            shown.update(f"{package}.{member}".replace(".", "/") for member in members.split(", "))
+    packages = ROOT / "stages/__init__.py", *ROOT.glob("*/stages/__init__.py")
+    for path in (module for package in packages for module in package.parent.rglob("*.py")):
+        if "\n@stage(" in path.read_text():
+            place = path.relative_to(ROOT).with_suffix("")
+            assert shown & {str(place), *map(str, place.parents)}, place
