@@ -87,7 +87,7 @@ def minimum_spanning_forest(
         low, an error states the smallest limit that works.
     checkpoint : path, optional
         A folder in which tasks save their work. If the call is killed, repeat it to resume. All
-        workers must be able to write to the folder. Needs a strategy that streams the graph.
+        workers must be able to write to the folder. "whole", "iterate" and "tiles" keep none.
     progress : bool or callable
         If True and the call takes more than two seconds, a progress bar appears on a terminal
         (standard error) or in a notebook; it is cleared at the end. False for no bar. A callable is

@@ -149,6 +149,15 @@ def test_bad_options(options, message):
     assert isinstance(raised.value, MstflowError)
 
 
+@pytest.mark.parametrize("columns", [(U, V, W), ([], [])], ids=["edges", "no edges"])
+@pytest.mark.parametrize("options", [{}, {"scheduler": "synchronous", "partitions": 3}])
+def test_auto_keeps_a_checkpoint_of_a_graph_in_memory(columns, options, tmp_path):
+    found = minimum_spanning_forest(columns, checkpoint=tmp_path / "kept", **options)
+    assert found.report.plan.strategy == "scan"
+    assert any((tmp_path / "kept").iterdir())
+    assert (found.edge_ids == minimum_spanning_forest(columns).edge_ids).all()
+
+
 def test_too_little_memory():
     graph = EdgeList(np.array([0, 1]), np.array([1, 10**18]))
     message = "not enough memory for 1,000,000,000,000,000,001 vertices and 2 edges .* renumber"

@@ -81,6 +81,11 @@ RULES = (
         "the results of a custom pipeline cannot be merged: they may not be minimum forests",
     ),
     Rule(
+        lambda at: at.request.checkpoint is not None and at.request.finds_forest,
+        "scan",
+        "the run keeps a checkpoint",
+    ),
+    Rule(
         lambda at: at.suits_one_worker and at.can_iterate,
         "whole",
         "one worker can hold all edges, and more would not be faster",
