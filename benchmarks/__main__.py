@@ -38,7 +38,10 @@ def run(options: argparse.Namespace) -> int:
     external, versions = _externals(options.external)
     for code in options.codes:
         codes.name_of(code)
-    _check_threads(options.threads)
+    processors = len(os.sched_getaffinity(0))
+    if not 1 <= min(options.threads) <= max(options.threads) <= processors:
+        message = f"--threads must be 1 to {processors}, the number of processors"
+        raise OptionError(message)
     names = ("graphs", "codes", "threads", "rounds", "budget", "limit")
     compared = {name: getattr(options, name) for name in names}
     others = machine.others()
@@ -53,10 +56,6 @@ def run(options: argparse.Namespace) -> int:
 
 def record(options: argparse.Namespace) -> int:
     """Measure benchmarks that have no record yet, or those that are named; write each record."""
-    external, versions = _externals(options.external)
-    if external and len(options.names) != 1:
-        message = "--external needs the name of one benchmark"
-        raise OptionError(message)
     folder = options.root / records.RESULTS / options.machine
     for name, benchmark in suite.named(options.names, options.benchmarks).items():
         if not options.names and not options.tiny and (folder / f"{name}.json").exists():
@@ -64,26 +63,19 @@ def record(options: argparse.Namespace) -> int:
             continue
         sizes = {**benchmark.options, **(benchmark.tiny if options.tiny else {})}
         start, others = time.monotonic(), machine.others()
-        rows = list(benchmark.rows(**sizes, **({"external": external} if external else {})))
+        rows = list(benchmark.rows(**sizes))
         if not options.tiny:
-            records.write(records.make(name, sizes, rows, others(), versions), folder)
+            records.write(records.make(name, sizes, rows, others()), folder)
         print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return 0
 
 
 def device(options: argparse.Namespace) -> int:
     """Test and measure a GPU and many threads in one run; write a record after each step."""
-    _check_threads(options.threads)
     others = machine.others()
-    sizes = {"seconds": options.seconds, "threads": options.threads, "tiny": options.tiny}
-    for rows in device_run.measure(
-        options.out,
-        options.seconds,
-        options.threads,
-        options.steps,
-        is_tiny=options.tiny,
-        interprets_gpu=options.interpret_gpu,
-    ):
+    sizes = {"seconds": options.seconds, "tiny": options.tiny}
+    finished = device_run.measure(options.out, options.seconds, options.steps, is_tiny=options.tiny)
+    for rows in finished:
         record = records.make("device", sizes, rows, others(), commit=options.commit)
         records.write(record, options.out)
     return 0
@@ -136,28 +128,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, default=5, metavar="K")
     add("--budget", type=float, metavar="SECONDS", help="of solving, for a code on a graph")
     add("--limit", type=float, metavar="SECONDS", help="for a process, loading included")
-    _add_external(add)
-    add = command("record", record)
-    add("names", nargs="*", metavar="NAME", help="see `list`")
-    add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; write no record")
-    add("--machine", default=machine.folder_name(), help="folder of records; default: %(default)s")
-    _add_external(add)
-    powers = [2**i for i in range(len(os.sched_getaffinity(0)).bit_length())]
-    add = command("device", device)
-    add("--seconds", type=float, default=480, metavar="S", help="default: %(default)s")
-    add("--out", type=Path, required=True, metavar="FOLDER", help="for the record, rows and log")
-    add("--threads", nargs="+", type=int, default=powers, metavar="T", help="default: %(default)s")
-    add("--steps", nargs="+", default=[], metavar="NAME", help="run only these; see `list`")
-    add("--commit", default="", help="commit of the code, without a git repository")
-    add("--tiny", action="store_true", help="rehearse with the smallest sizes")
-    add("--interpret-gpu", action="store_true", help="needs mstflow[gpu-test]")
-    add = command("tables", write_tables)
-    add("--check", action="store_true", help="change nothing; exit code 1 if a table differs")
-    command("list", show_list)
-    return parser
-
-
-def _add_external(add: Any) -> None:
     add(
         "--external",
         action="append",
@@ -166,6 +136,20 @@ def _add_external(add: Any) -> None:
         help="another program, run as COMMAND FOLDER with MST_THREADS set; its last line must be "
         '{"seconds": S}, with "found", "weight" and "peak" if they are known',
     )
+    add = command("record", record)
+    add("names", nargs="*", metavar="NAME", help="see `list`")
+    add("--tiny", action="store_true", help="try the benchmarks on tiny graphs; write no record")
+    add("--machine", default=machine.folder_name(), help="folder of records; default: %(default)s")
+    add = command("device", device)
+    add("--seconds", type=float, default=480, metavar="S", help="default: %(default)s")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="for the record, rows and logs")
+    add("--steps", nargs="+", default=[], metavar="NAME", help="run only these; see `list`")
+    add("--commit", default="", help="commit of the code, without a git repository")
+    add("--tiny", action="store_true", help="rehearse with the smallest sizes")
+    add = command("tables", write_tables)
+    add("--check", action="store_true", help="change nothing; exit code 1 if a table differs")
+    command("list", show_list)
+    return parser
 
 
 def _externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -182,13 +166,6 @@ def _externals(texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
             raise OptionError(message)
         commands[name], versions[name] = command, version
     return commands, versions
-
-
-def _check_threads(threads: Sequence[int]) -> None:
-    processors = len(os.sched_getaffinity(0))
-    if not 1 <= min(threads) <= max(threads) <= processors:
-        message = f"--threads must be 1 to {processors}, the number of processors"
-        raise OptionError(message)
 
 
 if __name__ == "__main__":

@@ -148,46 +148,30 @@ def rows(
     bits: Sequence[int] = (32,),
     codes: Sequence[str] = ("compiled",),
     budget: float | None = None,
-    repeated: int = 0,
-    excluded: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """Yield the times of every compiled primitive, except for `excluded` ones.
+    """Yield the times of every compiled primitive.
 
     The arguments have about this number of `elements`; in a row, `elements` is the length of the
-    largest array. Calls on short arrays are repeated until they process `repeated` elements. A case
-    ends after `budget` seconds. A primitive that needs them for one round is not measured with
-    longer arrays.
+    largest array. A case ends after `budget` seconds.
     """
     from mstflow.primitives.compiled.arrays import NumbaArrays
     from mstflow.runtime.memory import keeping_blocks
 
-    unmeasured = {*excluded}
     for length, width in itertools.product(elements, bits):
         calls = arguments(length // EDGES_PER_VERTEX, width)
         missing = set(overridden()) - {case.partition(",")[0] for case in calls}
         assert not missing, f"no arguments for {', '.join(sorted(missing))}"
-        count = max(1, repeated // length)
         for case, (arrays, options) in calls.items():
-            if (name := case.partition(",")[0]) in unmeasured:
-                continue
+            name = case.partition(",")[0]
             sizes = {"bits": width, "length": length, "elements": _elements(arrays)}
             cases = []
             for team, code in itertools.product(threads, codes):
                 ops = NumbaArrays(team)
                 function = definition(ops, name) if code == "definition" else getattr(ops, name)
-                call = partial(_repeat, partial(function, *arrays, **options), count)
-                names = {"primitive": case, **sizes, "calls": count, "threads": team, "code": code}
-                cases.append((names, timed(call)))
+                names = {"primitive": case, **sizes, "threads": team, "code": code}
+                cases.append((names, timed(partial(function, *arrays, **options))))
             with keeping_blocks():
-                found = [*in_turn(cases, rounds, budget, warm_ups=1)]
-            if budget and found[0]["seconds"][0] > budget:
-                unmeasured.add(name)
-            yield from found
-
-
-def _repeat(call: Callable[[], object], times: int) -> None:
-    for _ in range(times):
-        call()
+                yield from in_turn(cases, rounds, budget, warm_ups=1)
 
 
 def solver(graph: Graph, **options: Any) -> Callable[[], Any]:
@@ -222,12 +206,9 @@ def _length(value: Any) -> int:
 
 def nanoseconds(row: Row, _: Row) -> float:
     """Return the median nanoseconds for each element."""
-    elements = row["elements"] * row.get("calls", 1)
-    return float(statistics.median(row["seconds"]) / elements * 1e9)
+    return float(statistics.median(row["seconds"]) / row["elements"] * 1e9)
 
 
-#: Primitives that always use one thread.
-SEQUENTIAL = ("join_in_order", "join_levels", "label_level", "merge_in_order", "path_sums")
 BENCHMARKS = {
     "primitives": Benchmark(
         "compiled primitives, compared with their definitions",
@@ -255,12 +236,10 @@ BENCHMARKS = {
         {
             "elements": [10**4, 10**5, 10**6, 10**7],
             "threads": [1, 2, 4, 16],
-            "rounds": 3,
+            "rounds": 50,
             "budget": 0.5,
-            "repeated": 10**6,
-            "excluded": SEQUENTIAL,
         },
-        {"elements": [300, 3000], "threads": [1, 2], "rounds": 1, "repeated": 3000},
+        {"elements": [300, 3000], "threads": [1, 2], "rounds": 1},
         {
             "lengths": Table(
                 ("primitive",), ("length", "threads"), {"": ratio()}, against=("length",)

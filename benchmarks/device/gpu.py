@@ -1,15 +1,13 @@
-"""The GPU that is measured, or the interpreter of its kernels."""
+"""The GPU that is measured."""
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from typing import Any
 
-from mstflow.errors import OptionError
 from mstflow.primitives import resolve_backend
 
-from ..graphs import ROOT, Graph
+from ..graphs import Graph
 from ..measure import timed
 
 _COPIED_BYTES = 2**30
@@ -54,20 +52,3 @@ class Gpu:
         target = self._cupy.empty(_COPIED_BYTES, "u1")
         copy = timed(partial(target.set, source), finish=self.finish)
         return _COPIED_BYTES / float(min(copy()["seconds"] for _ in range(5)))
-
-
-def interpreter() -> Any:
-    """Return the module of the tests that runs CuPy without a GPU."""
-    if (support := str(ROOT / "tests" / "support")) not in sys.path:
-        sys.path.insert(0, support)
-    import interpreted_gpu
-
-    return interpreted_gpu
-
-
-def build_interpreter(folder: str) -> dict[str, str]:
-    """Compile the driver that interprets kernels; return the environment that selects it."""
-    interpreted_gpu = interpreter()
-    if reason := interpreted_gpu.why_not():
-        raise OptionError(reason)
-    return {interpreted_gpu.VARIABLE: str(interpreted_gpu.build(folder))}

@@ -1,4 +1,4 @@
-"""Times on a GPU: solves, joins, and kernels by Nsight Compute.
+"""Times on a GPU: solves, and kernels by Nsight Compute.
 
 `python -m benchmarks.device.times FOLDER` is the program that the profiler measures.
 """
@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import csv
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import mstflow
-from mstflow.runtime.sizes import tuned
 
 from .. import graphs as graph_list
 from ..measure import Row, in_turn, timed
@@ -32,25 +27,6 @@ ROUNDS = 7
 NUMPY_EDGES = 20_000_000
 SIZES = tuple(2**power for power in range(14, 24))
 SMALL = (2**20, 2**22, 2**24)
-#: Variants of `join_in_order`: sizes, and expressions in `trees.cu` that are replaced.
-_ONE_PART = {"joined_in_parts": 2**62}
-_FIND = "a = find(parent, a), b = find(parent, b)"
-_FIRST_FIND = (
-    (f"a != b; {_FIND}) {{", f"a != b;) {{\n        {_FIND};\n        if (a == b) return;"),
-)
-_VOLATILE = tuple(
-    (f"climb(parent, {end}[i], are_roots)", f"find(const_cast<Index*>(parent), {end}[i])")
-    for end in "uv"
-)
-VARIANTS: dict[str, tuple[dict[str, int], tuple[tuple[str, str], ...]]] = {
-    "as it is": ({}, ()),
-    "one part": (_ONE_PART, ()),
-    "volatile loads, paths halved": ({}, _VOLATILE),
-    "find before the compare-and-swap": ({}, _FIRST_FIND),
-    "only parts": ({}, (*_VOLATILE, *_FIRST_FIND)),
-    "only cached loads": (_ONE_PART, _FIRST_FIND),
-    "none": (_ONE_PART, (*_VOLATILE, *_FIRST_FIND)),
-}
 #: Columns of the profiler's table, in base units, and their names in records.
 METRICS = {
     "gpu__time_duration.sum": "nanoseconds",
@@ -107,52 +83,6 @@ def _codes(gpu: Gpu, graph: Any, threads: Sequence[int]) -> Iterator[tuple[str, 
         yield f"numba, T = {count}", solver(graph, backend="numba", threads=count), count
     if len(graph.u) <= NUMPY_EDGES:
         yield "numpy", solver(graph, backend="numpy"), None
-
-
-def joins(
-    graphs: Sequence[str], variants: Sequence[str] = tuple(VARIANTS), seconds: float = 0.5
-) -> Iterator[Row]:
-    """Yield times of `join_in_order` on the lightest edges, for variants of the kernels.
-
-    The names of variants say what they change or lack: parts, cached loads, or the compare-and-swap
-    before a find. All must find the same forest.
-    """
-    gpu = Gpu()
-    for name in graphs:
-        graph = graph_list.load_named(name)
-        order = np.argsort(graph.w, kind="stable")
-        if len(order) > SMALL[1]:  # as `filter-kruskal` selects them
-            order = order[: int(1.75 * graph.n)]
-        u, v, _, n = gpu.on_device(graph._replace(u=graph.u[order], v=graph.v[order]))
-        expected = None
-        for variant in variants:
-            changed, replaced = VARIANTS[variant]
-            with tempfile.TemporaryDirectory() as folder, tuned(**changed):
-                arrays = _arrays_of_variant(Path(folder), replaced)
-                join = partial(arrays.join_in_order, u, v, n)
-                joining = gpu.to_host(join()[0])
-                expected = joining if expected is None else expected
-                is_equal = bool(np.array_equal(joining, expected))
-                names = {"graph": name, "pairs": len(order), "variant": variant}
-                case = {**names, "is_equal": is_equal}, timed(join, finish=gpu.finish)
-                yield from in_turn([case], ROUNDS, seconds, warm_ups=1)
-
-
-def _arrays_of_variant(folder: Path, replaced: Sequence[tuple[str, str]]) -> Any:
-    """Return the array module of the GPU, with other expressions in the kernels of joins."""
-    from mstflow.primitives.cuda.arrays import CudaArrays
-    from mstflow.primitives.cuda.compiler import SOURCES, Compiler
-    from mstflow.primitives.cuda.device import CupyDevice
-
-    sources = Path(shutil.copytree(SOURCES, folder / "sources"))
-    text = (sources / "trees.cu").read_text()
-    for old, new in replaced:
-        if old not in text:
-            message = f"trees.cu has no {old!r}"
-            raise ValueError(message)
-        text = text.replace(old, new)
-    (sources / "trees.cu").write_text(text)
-    return CudaArrays(CupyDevice(Compiler(sources)))
 
 
 def kernels(graphs: Sequence[str]) -> Iterator[Row]:
