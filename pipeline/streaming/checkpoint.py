@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import sys
+import threading
 import uuid
 import warnings
 import zipfile
@@ -32,6 +33,9 @@ from ..dataflow import Dataflow
 _PACKAGE = __name__.partition(".")[0]
 _IDENTITY = "identity.json"
 _DRAFT = "{}-{}.draft"
+#: Held while headers of arrays are parsed: in CPython 3.11, threads that do this at once may get a
+#: SystemError (python/cpython#106905).
+_PARSING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Record:
         """Return the arrays and the state, or None without a valid record."""
         try:
             with (
+                _PARSING,
                 Path(self.path).open("rb") as file,  # np.load does not close a damaged file
                 np.load(file, allow_pickle=False) as archive,
             ):
