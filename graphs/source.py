@@ -103,38 +103,6 @@ class EdgeSource:
         counts = [segment.num_edges for segment in self.segments]
         return None if None in counts else sum(count or 0 for count in counts)
 
-    @property
-    def largest_segment(self) -> int | None:
-        """Number of edges of the largest segment, which no block exceeds; None if unknown."""
-        counts = [segment.num_edges for segment in self.segments]
-        return None if None in counts else max((count or 0 for count in counts), default=0)
-
-    @property
-    def edges_at_once(self) -> int:
-        """Largest number of edges that a segment loads at once."""
-        return max((segment.edges_at_once for segment in self.segments), default=0)
-
-    @property
-    def format_name(self) -> str:
-        """The format of the first file; empty without files."""
-        return next(filter(None, (segment.format_name for segment in self.segments)), "")
-
-    @property
-    def file_bytes(self) -> int:
-        """Bytes of files that a scan reads."""
-        return sum(segment.file_bytes for segment in self.segments)
-
-    @property
-    def segments_at_once(self) -> int:
-        """Largest number of segments that a scan loads at once; 0 if each thread loads its own.
-
-        The threads of a scan share a segment that is read from its beginning. While the next one is
-        loaded, they may still use it.
-        """
-        whole = [segment for segment in self.segments if segment.edges_at_once]
-        are_shared = all(isinstance(segment, Sequential) for segment in whole)
-        return min(2, len(whole)) if are_shared else 0
-
     @cached_property
     def is_in_memory(self) -> bool:
         """Whether all edges are in memory."""

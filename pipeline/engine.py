@@ -14,7 +14,7 @@ from ..plugins import wing
 from ..primitives import array_module, gpu_pays, resolve_backend
 from ..progress import set_listener
 from ..runtime.team import sharing
-from .partitions import is_persisted, num_chunks, sized
+from .partitions import sized
 from .planning.plan import plan
 from .planning.situation import Situation
 from .report.report import Outcome
@@ -123,9 +123,7 @@ def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, request: Reque
 
 def _situation(request: Request, source: EdgeSource, scheduler: Scheduler) -> Situation:
     """Return what the plan depends on: facts about the graph, and the memory of the device."""
-    count = num_chunks(source)
-    is_computed_again = count > 0 and not is_persisted(source)
-    facts = GraphFacts.of(source, count, is_computed_again=is_computed_again)
+    facts = GraphFacts.of(source)
     backend = _backend(request, facts)
     if request.checkpoint is not None and request.partitions is None:
         # A run on another number of workers continues the work that a checkpoint holds.

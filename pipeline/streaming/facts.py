@@ -6,7 +6,9 @@ import sys
 from dataclasses import dataclass
 from typing import Self
 
+from ...graphs.segments import Sequential
 from ...graphs.source import EdgeSource
+from ..partitions import is_persisted, num_chunks
 
 #: Bytes that a device needs to solve a whole graph: per edge, without the columns (edge ids, keys
 #: and positions of light edges), and per vertex (records and the fields of rounds). Not measured
@@ -49,26 +51,29 @@ class GraphFacts:
     file_bytes: int = 0
 
     @classmethod
-    def of(
-        cls, source: EdgeSource, num_chunks: int = 0, *, is_computed_again: bool = False
-    ) -> Self:
+    def of(cls, source: EdgeSource) -> Self:
         """Return the facts about a source; an iterator may have any number of edges."""
+        segments, count, chunks = source.segments, source.num_edges, num_chunks(source)
+        whole = [segment for segment in segments if segment.edges_at_once]
+        # Threads share a segment that is read from its beginning. While the next one is loaded,
+        # they may still use it.
+        are_shared = all(isinstance(segment, Sequential) for segment in whole)
         return cls(
             source.num_vertices or 0,
-            sys.maxsize if source.num_edges is None else source.num_edges,
+            sys.maxsize if count is None else count,
             8 if source.weight_dtype is None else source.weight_dtype.itemsize,
-            source.edges_at_once,
-            source.segments_at_once,
+            max((segment.edges_at_once for segment in whole), default=0),
+            min(2, len(whole)) if are_shared else 0,
             source.is_in_memory,
             source.is_read_once,
             source.is_on_device,
             source.edges_after_tiles,
-            num_chunks,
-            is_computed_again,
+            chunks,
+            chunks > 0 and not is_persisted(source),
             source.can_sample,
-            source.largest_segment,
-            source.format_name,
-            source.file_bytes,
+            None if count is None else max((each.num_edges or 0 for each in segments), default=0),
+            next(filter(None, (segment.format_name for segment in segments)), ""),
+            sum(segment.file_bytes for segment in segments),
         )
 
     @property

@@ -85,9 +85,10 @@ def test_wide_record_batches_of_a_stream_are_read_one_by_one(tmp_path):
     written(tmp_path / "g.arrow", "stream", batches=(1000,) * 10, note=note)
     source = arrow_source(tmp_path / "g.arrow")
     num_bytes = (tmp_path / "g.arrow").stat().st_size
-    assert num_bytes / 10 / 24 < source.edges_at_once < num_bytes / 5 / 24
+    edges_at_once = source.segments[0].edges_at_once
+    assert num_bytes / 10 / 24 < edges_at_once < num_bytes / 5 / 24
     for joined in (1, 3):
-        counts = [count for _, count, _ in source.blocks(joined * source.edges_at_once)]
+        counts = [count for _, count, _ in source.blocks(joined * edges_at_once)]
         assert counts[0] == 1000 * joined
 
 
@@ -169,5 +170,5 @@ def test_a_bound_counts_the_columns_of_a_batch(tmp_path):
         table = pa.table({"u": u, "v": v, "weight": w})
         for name, write in (("g.arrow", feather.write_feather), ("g.parquet", parquet.write_table)):
             write(table, tmp_path / name)
-            counts.append(open_files([tmp_path / name]).edges_at_once)
+            counts.append(open_files([tmp_path / name]).segments[0].edges_at_once)
     assert counts == [500, 500, 1000, 1000]
