@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,13 +23,10 @@ from ..primitives import Backend
 from ..progress import Listener, set_listener
 from ..runtime.device import host_array, is_on_device
 from ..runtime.team import kernel_threads
+from . import results
 from .edges import ForestBlocks, ForestEdges, total
 from .query import query
 from .streamed import forest_blocks, forest_table, total_weight
-
-if TYPE_CHECKING:
-    from ..queries.cluster_table import ClusterTable
-    from ..queries.dendrogram import Bottleneck, Dendrogram
 
 #: Edges of a block of the forest. An array of them fills a block of the pool.
 _BLOCK_EDGES = 2**19
@@ -189,7 +186,7 @@ class Forest:
             identity={**graph_identity(source), "maximum": self.maximum},
         )
 
-    def dendrogram(self) -> Dendrogram:
+    def dendrogram(self) -> results.Dendrogram:
         """Return the single-linkage hierarchy of the graph, which need not be connected.
 
         It is computed once. A minimum spanning forest yields the hierarchy by distance. A maximum
@@ -210,7 +207,7 @@ class Forest:
         """
         return self.dendrogram().cut(k=k, distance=distance, similarity=similarity)
 
-    def clusters(self, at: Any, *, progress: bool | Listener = True) -> ClusterTable:
+    def clusters(self, at: Any, *, progress: bool | Listener = True) -> results.ClusterTable:
         """Return a table of the clusters at each threshold, which can be larger than memory.
 
         The clusters at threshold t are the components of the graph with only the edges of weight
@@ -237,7 +234,7 @@ class Forest:
         thresholds = [at] if np.ndim(at) == 0 else list(at)
         inputs = wing("doors").source_paths(EdgeSource.of(self.graph))
         with set_listener(progress):
-            table: ClusterTable = wing("queries").ClusterTable(
+            table: results.ClusterTable = wing("queries").ClusterTable(
                 self._blocks, thresholds, self.names, Backend(self.backend), inputs
             )
         return table
@@ -252,7 +249,7 @@ class Forest:
         """Return the `labels` of the clusters that `Dendrogram.hdbscan` selects by default."""
         return self.dendrogram().hdbscan(min_cluster_size=min_cluster_size).labels
 
-    def bottleneck(self, a: ArrayLike, b: ArrayLike) -> Bottleneck:
+    def bottleneck(self, a: ArrayLike, b: ArrayLike) -> results.Bottleneck:
         """Return the bottleneck of the path between each pair; see `Dendrogram.bottleneck`."""
         return self.dendrogram().bottleneck(a, b)
 
@@ -481,8 +478,8 @@ class Forest:
         return self.known if is_known else self.graph.take(self.edge_ids)
 
     @cached_property
-    def _dendrogram(self) -> Dendrogram:
-        tree: Dendrogram = wing("queries").dendrogram(self._edges, self._query_backend)
+    def _dendrogram(self) -> results.Dendrogram:
+        tree: results.Dendrogram = wing("queries").dendrogram(self._edges, self._query_backend)
         return tree
 
     @property

@@ -2,7 +2,14 @@
 
 from .added import extend_graph
 from .cluster_table import ClusterTable
-from .dendrogram import dendrogram
+from .dendrogram import Bottleneck, Dendrogram, dendrogram
 from .replacement import find_replacements
 
-__all__ = ["ClusterTable", "dendrogram", "extend_graph", "find_replacements"]
+__all__ = [
+    "Bottleneck",
+    "ClusterTable",
+    "Dendrogram",
+    "dendrogram",
+    "extend_graph",
+    "find_replacements",
+]

@@ -2,13 +2,16 @@
 
 import ast
 import functools
+import inspect
 import sys
 import tomllib
+import typing
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+import mstflow
 from processes import run_python
 
 ROOT = Path(__file__).parents[1]
@@ -167,3 +170,13 @@ def test_import_loads_nothing_heavy():
     program = "import sys; from mstflow import *;"
     program += f"print([name for name in {HEAVY} if name in sys.modules])"
     assert run_python("-c", program).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", mstflow.__all__)
+def test_annotations_can_be_evaluated(name):
+    """Tools read them, also those with classes of a wing."""
+    value = getattr(mstflow, name)
+    members = [value, *vars(value).values()] if inspect.isclass(value) else [value]
+    for member in members:
+        if inspect.isfunction(member):
+            typing.get_type_hints(member)

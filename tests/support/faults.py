@@ -393,7 +393,7 @@ FAULTS = [
     ),
     Fault(
         "the core imports a wing",
-        "forest/forest.py", "if TYPE_CHECKING:\n", "if True:\n", "tests/test_layering.py",
+        "forest/results.py", "if TYPE_CHECKING:\n", "if True:\n", "tests/test_layering.py",
     ),
     Fault(
         "a folder is missing from the distribution",
