@@ -3,15 +3,13 @@
 The components are numbered in the order of their first vertices.
 """
 
-from ...stages.fragments import add_level, compose_labels, number_by_first_vertex, start_levels
+from ...stages.fragments import number_by_first_vertex
 from ..pipeline import Pipeline
-from .algorithms.boruvka_edgelist import boruvka_edgelist
+from .algorithms.filter_boruvka import fragments_of
 
 components = Pipeline(
     "components",
-    start_levels,
-    *boruvka_edgelist.insert_after("create_new_vertex_ids", add_level).steps,
-    compose_labels,
+    *fragments_of.steps,
     number_by_first_vertex,
     result=("labels",),
     summary="The component of each vertex",

@@ -9,9 +9,9 @@ The input of a strategy is the field `source`, and that of a `Pipeline` is the f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -74,8 +74,9 @@ _SCAN_FIELDS = {
 }
 
 
-def _scan_strategy(*, rescans: bool, with_weights: bool) -> Dataflow:
-    """Return a dataflow of the strategy "scan".
+@functools.cache
+def _scan_flow(*, rescans: bool, with_weights: bool) -> Dataflow:
+    """Return the dataflow of the strategy "scan".
 
     With `rescans`, it samples the weights, and later scans take the edges that a scan skips. With
     `with_weights`, it also returns the ids and weights of the forest, unsorted.
@@ -94,12 +95,7 @@ def _scan_strategy(*, rescans: bool, with_weights: bool) -> Dataflow:
     return Dataflow("scan", steps, _SCAN_FIELDS, result, summary, none)
 
 
-#: The dataflows of the strategy "scan", by the values of `rescans` and `with_weights`.
-_SCANS = {
-    (rescans, with_weights): _scan_strategy(rescans=rescans, with_weights=with_weights)
-    for rescans in (False, True)
-    for with_weights in (False, True)
-}
+_SCAN = _scan_flow(rescans=True, with_weights=False)
 
 _SWEEP = Dataflow(
     "sweep",
@@ -143,8 +139,6 @@ class Strategy(NamedTuple):
     load_forests: tuple[Stage, ...] = ()
     #: The dataflow of any other strategy.
     flow: Dataflow | None = None
-    #: Its variants, by the values of `rescans` and `with_weights`, if it scans the graph.
-    variants: Mapping[tuple[bool, bool], Dataflow] = MappingProxyType({})
     #: The field with which tasks read their partition; empty if they load it.
     reader: str = ""
     #: Whether it reads the graph in blocks, and supports checkpoints.
@@ -175,14 +169,7 @@ STRATEGIES = {
         is_bounded=False,
         gives_fields=True,
     ),
-    "scan": Strategy(
-        _SCANS[True, False].summary,
-        flow=_SCANS[True, False],
-        variants=_SCANS,
-        reader="scanner",
-        streams=True,
-        reads_once=True,
-    ),
+    "scan": Strategy(_SCAN.summary, flow=_SCAN, reader="scanner", streams=True, reads_once=True),
     "sweep": Strategy(
         _SWEEP.summary,
         flow=_SWEEP,
@@ -270,8 +257,10 @@ def strategy_flow(
     weights of the forest, unsorted.
     """
     chosen = STRATEGIES[strategy]
+    if chosen.flow is _SCAN:
+        return _scan_flow(rescans=rescans, with_weights=with_weights)
     if chosen.flow is not None:
-        return chosen.variants.get((rescans, with_weights), chosen.flow)
+        return chosen.flow
     first = chosen.load_forests if holds_forests else chosen.load
     return _extended(pipeline, strategy, chosen.summary.format(pipeline.name), "source", first)
 
