@@ -218,7 +218,7 @@ class Execution:
             return _slots(value, handles)
         first = len(handles)
         handles += map(self.scheduler.compute, chunks_of(value))
-        return with_chunks(value, [Slot(at, 0) for at in range(first, len(handles))])
+        return with_chunks(value, map(Slot, range(first, len(handles))))
 
     def keep(self, stage: Stage, places: list[dict[str, Any]], results: list[Any]) -> None:
         """Store in `places` the fields that a stage wrote; "chosen" ones are appended."""

@@ -18,6 +18,7 @@ from ..graphs.segments import ArraySegment, Delayed
 from ..graphs.source import EdgeSource, SegmentSizes
 from ..plugins import wing
 from ..runtime.identity import digest
+from ..runtime.team import divide
 from .schedulers.scheduler import Scheduler, add_place
 
 
@@ -28,14 +29,14 @@ def split(source: EdgeSource, partitions: int, scheduler: Scheduler) -> list[Edg
     sent to the tasks. If the number of partitions is that of Dask's chunks, each partition is one
     chunk.
     """
-    count, sizes = source.num_edges or 0, [segment.num_edges or 0 for segment in source.segments]
     if partitions == 1:
         parts = [source]
     else:
-        bounds = [count * part // partitions for part in range(partitions + 1)]
+        ranges = divide(source.num_edges or 0, partitions)
         if partitions == num_chunks(source):
-            bounds = list(itertools.accumulate(sizes, initial=0))
-        parts = [source.slice(start, stop) for start, stop in itertools.pairwise(bounds)]
+            sizes = (segment.num_edges or 0 for segment in source.segments)
+            ranges = [*itertools.pairwise(itertools.accumulate(sizes, initial=0))]
+        parts = [source.slice(start, stop) for start, stop in ranges]
     return [_for_processes(part, scheduler) for part in parts] if scheduler.is_remote else parts
 
 

@@ -151,7 +151,7 @@ def _loaded(ops: Any, results: tuple[Any, ...], value: Any) -> Any:
         return ops.asarray(value)
     if isinstance(value, EdgeSource):
         if results and any(type(chunk) is Slot for chunk in chunks_of(value)):
-            return with_chunks(value, (results[slot.result] for slot in chunks_of(value)))
+            return with_chunks(value, (slot.of(results) for slot in chunks_of(value)))
         return value
     if isinstance(value, tuple):
         return rebuilt(value, [_loaded(ops, results, each) for each in value])
