@@ -122,7 +122,7 @@ def _measure(opened: EdgeList | EdgeSource, scheduler: Scheduler, request: Reque
 
 
 def _situation(request: Request, source: EdgeSource, scheduler: Scheduler) -> Situation:
-    """Return what the plan depends on: facts about the graph, and the memory of the device."""
+    """Return the request with facts about the graph, and the memory of the device."""
     facts = GraphFacts.of(source)
     backend = _backend(request, facts)
     if request.checkpoint is not None and request.partitions is None:

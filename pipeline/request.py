@@ -15,7 +15,7 @@ from .options import check_count, check_flag, parse_bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a caller asks for; see `mstflow.minimum_spanning_forest` for the options.
+    """The options of a run; see `mstflow.minimum_spanning_forest` for the options.
 
     A plan chooses among `pipeline`, `on_numpy` and `few`, which find the same forest.
     """

@@ -3,7 +3,7 @@
 Numba's default is a folder beside the source. `pip uninstall` leaves such files behind, and Python
 would import the remaining folder as a package. Numba also compiles a kernel again only if its own
 file changes, but kernels call functions of other files. Therefore each version of the sources has
-its own folder in the user's cache folder, and folders that are no longer used are removed.
+its own folder in the user's cache folder, and unused folders are removed after a month.
 
 This module does not import Numba, so a process can choose not to load kernels without the time and
 the memory of the import.

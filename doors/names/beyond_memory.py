@@ -105,7 +105,7 @@ def number_beyond_memory(
 
     The source reads pairs and names from files in `folder`, which keeps them for a later run with
     the same `identity`, a JSON value. If `folder` is None, the files are in a scratch folder, which
-    is removed when the names are no longer used.
+    is removed together with the names.
     """
     least = _LIBRARIES + 2 * _LEAST_FOR_DUCKDB
     if memory < least:

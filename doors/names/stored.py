@@ -20,7 +20,7 @@ from ...graphs.vertex_names import VertexNames, look_up
 class StoredNames(VertexNames):
     """Names in the column `name` of a Parquet file, which is read on each use.
 
-    `resources` are closed when the names are no longer used, which removes a temporary file.
+    `resources` are closed when the names are freed, which removes a temporary file.
     Strings in a file of more than `few_bytes` have 64-bit offsets.
     """
 

@@ -17,7 +17,7 @@ from .exchange import RankCosts
 
 @dataclass(frozen=True)
 class Situation:
-    """What a plan depends on."""
+    """The request and the facts on which a plan depends."""
 
     #: Its bound on memory is for all tasks that run at once; on a cluster, for each task.
     request: Request

@@ -203,8 +203,8 @@ class Cluster(Scheduler):
     def _pin(self, share: Fraction) -> dict[str, Any]:
         """Return the options that send the tasks of a partition to one worker.
 
-        Without them, Dask considers only the workers that hold an input of the task, whatever its
-        size. Another worker may still take the task, if this one is busy or has ended.
+        Without them, Dask considers only the workers that hold an input of the task, even a
+        small one. Another worker may still take the task, if this one is busy or has ended.
         """
         is_placed = not _PLACING.isdisjoint(dask.get_annotations())  # by the caller
         if is_placed or len(set(self._slots)) < 2:

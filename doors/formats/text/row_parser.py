@@ -62,7 +62,7 @@ class LineLayout:
     first_id: int = 0
     num_vertices: int | None = None
     #: The byte that separates fields, which may be quoted. If empty, spaces and tabs separate
-    #: fields, and there are no quotes.
+    #: fields, and quotes are ordinary characters.
     delimiter: bytes = b""
     #: The names of the fields in messages; by default `fields`.
     header: str = ""
