@@ -8,6 +8,7 @@ import pytest
 
 from mstflow import errors
 from mstflow.errors import MemoryBoundError
+from waiting import PATIENCE
 
 CLASSES = [each for each in vars(errors).values() if isinstance(each, type)]
 ERRORS = [each for each in CLASSES if issubclass(each, Exception) and each.__name__[0] != "_"]
@@ -31,7 +32,7 @@ def test_an_error_survives_a_worker(cluster, kind):
     """`distributed` has replaced the way in which all exceptions are pickled."""
     error = made(kind)
     copies = [pickle.loads(pickle.dumps(error)), copy.copy(error)]
-    copies.append(cluster.submit(partial(fail, error), pure=False).exception(timeout=60))
+    copies.append(cluster.submit(partial(fail, error), pure=False).exception(PATIENCE))
     for each in copies:
         assert type(each) is kind
         assert (str(each), each.args) == ("a message", ("a message",))
@@ -43,7 +44,7 @@ def test_an_error_survives_a_worker(cluster, kind):
 def test_a_cause_survives_a_worker(cluster):
     error = made(errors.OutOfMemoryError)
     error.__cause__ = MemoryError("a cause")
-    raised = cluster.submit(partial(fail, error), pure=False).exception(timeout=60)
+    raised = cluster.submit(partial(fail, error), pure=False).exception(PATIENCE)
     assert repr(raised.__cause__) == "MemoryError('a cause')"
 
 

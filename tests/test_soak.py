@@ -18,6 +18,7 @@ import mstflow
 from processes import run_python
 from soak import campaign, graphs, inputs, oracle, solve
 from soak.case import Case, WrongError, check_ending
+from waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 COMMAND = [str(ROOT / "tests" / "soak"), "--processes", "1", "--seed", "3"]
@@ -169,13 +170,6 @@ def processes_of(mark):
             if f"SOAK_TEST={mark}".encode() in (folder / "environ").read_bytes():
                 found[int(folder.name)] = (folder / "cmdline").read_bytes()
     return found
-
-
-def wait_until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_a_process_that_dies_or_hangs_is_a_failure(monkeypatch):

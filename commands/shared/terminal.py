@@ -61,13 +61,13 @@ def open_output(options: argparse.Namespace, *, has_names: bool = False) -> Iter
 class Stopwatch:
     """Wall-clock seconds of consecutive steps, whose sum is the time since the start."""
 
-    def __init__(self, started: float) -> None:
+    def __init__(self, started: float, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds: dict[str, float] = {}
-        self._last = started
+        self._last, self._clock = started, clock
 
     def stop(self, step: str) -> None:
         """End a step, which began at the end of the previous step."""
-        now = time.perf_counter()
+        now = self._clock()
         self.seconds[step] = round(now - self._last, 6)
         self._last = now
 

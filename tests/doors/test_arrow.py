@@ -1,7 +1,5 @@
 """Arrow IPC files and streams are read by record batches."""
 
-import time
-
 import fsspec
 import numpy as np
 import psutil
@@ -15,6 +13,7 @@ from mstflow.doors.files import open_files
 from mstflow.doors.formats.arrow import arrow_source, read_arrow
 from mstflow.doors.places.url import places_of
 from mstflow.errors import FileFormatError, MemoryBoundError
+from waiting import wait_until
 
 KINDS = {"file": pa.ipc.new_file, "stream": pa.ipc.new_stream}
 BATCHES = (3000, 1, 0, 2000, 4999)
@@ -156,10 +155,7 @@ def test_a_file_that_was_read_is_closed(tmp_path):
 
     assert is_open()
     del source
-    for _ in range(100):  # a thread of pyarrow may hold the file a moment longer
-        if is_open():
-            time.sleep(0.05)
-    assert not is_open()
+    wait_until(lambda: not is_open())  # a thread of pyarrow may hold the file a moment longer
 
 
 def test_a_bound_counts_the_columns_of_a_batch(tmp_path):

@@ -4,7 +4,6 @@ import itertools
 import mmap
 import pickle
 import re
-import time
 from dataclasses import replace
 from unittest import mock
 
@@ -19,6 +18,7 @@ from mstflow.errors import GraphError, MemoryBoundError, OptionError
 from mstflow.runtime import memory
 from oracle import kruskal
 from strategy_names import PARTITIONS
+from waiting import wait_until
 
 #: The most steps to a neighbor, by the number of neighbors.
 STEPS = {4: 1, 8: 2, 6: 1, 18: 2, 26: 3}
@@ -219,11 +219,8 @@ def test_runs_keep_memory_for_the_next_run_only_if_the_graph_is_in_memory():
     with mock.patch.object(memory, "_pool", memory.Pool()) as pool:
         for graph in (edges, edges, source, edges, source):
             forest = mstflow.minimum_spanning_forest(graph, backend="numba")
-            for _ in range(500):  # a thread may still have to delete its arguments
-                if not pool.leases:
-                    break
-                time.sleep(0.01)
-            assert (forest.num_components, pool.leases) == (1, 0)
+            assert forest.num_components == 1
+            wait_until(lambda: not pool.leases)  # a thread may still have to delete its arguments
             keeps.append(pool.mapping is not None)
     offers = hasattr(mmap, "MADV_FREE")
     assert keeps[1:] == [offers, False, offers, False]  # earlier tests decide about the first

@@ -212,6 +212,10 @@ def test_numbering_needs_memory(tmp_path):
 def test_an_interrupt_while_duckdb_runs():
     """DuckDB raises RuntimeError in place of the exception that the signal handler raised."""
     query = "CREATE OR REPLACE TABLE t AS SELECT range FROM range(2000000) ORDER BY random();"
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt), duckdb_errors(), duckdb.connect() as connection:
+
+    def execute():
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         connection.execute(query * 1000)
+
+    with duckdb.connect() as connection, pytest.raises(KeyboardInterrupt), duckdb_errors():
+        execute()

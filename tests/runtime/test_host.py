@@ -41,8 +41,8 @@ def test_a_quota_limits_processors(groups, files, allowed, tmp_path, monkeypatch
 )
 def test_a_limit_of_memory(groups, files, limit, tmp_path):
     write_groups(tmp_path, groups, files)
-    without = host.available_bytes()
-    assert host.available_bytes(tmp_path) == (limit or pytest.approx(without, rel=0.2))
+    available = host.available_bytes(tmp_path)
+    assert available == limit if limit else available > 10**6
 
 
 def write_groups(root, groups, files):

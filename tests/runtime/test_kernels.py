@@ -183,7 +183,7 @@ def test_processes_that_compile_at_once_store_all_versions(tmp_path):
 
     def compile_one(number):
         return run_python(
-            "-c", COMPILE_AT_ONCE, number, tmp_path / "compiled", variables=variables, timeout=120
+            "-c", COMPILE_AT_ONCE, number, tmp_path / "compiled", variables=variables, timeout=600
         )
 
     with ThreadPoolExecutor(8) as pool:

@@ -9,6 +9,7 @@ import signal
 import sys
 import textwrap
 import threading
+import weakref
 from pathlib import Path
 from unittest import mock
 
@@ -59,33 +60,48 @@ def pool():
         yield pool
 
 
-def resident():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+def counted(pool, name):
+    """Return the bytes of the range of a pool that Linux counts under a name.
+
+    Other threads of this process allocate and free memory, too.
+    """
+    if pool.mapping is None:
+        return 0
+    first, total, overlaps = np.frombuffer(pool.mapping, "u1").ctypes.data, 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            start, stop = (int(end, 16) for end in found.groups())
+            overlaps = start < first + len(pool.mapping) and first < stop
+        elif overlaps and line.startswith(f"{name}:"):
+            total += 1024 * int(line.split()[1])
+    return total
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_pages_are_kept_until_the_outermost_context_ends(pool):
-    size, before = 2**26, resident()
+    size = 2**26
     with memory.keeping_blocks():
         with memory.keeping_blocks():
             memory.empty(size, np.uint8)[:] = 1
-        assert resident() - before > size // 2
+        assert counted(pool, "Rss") > size // 2
         array = memory.empty(size, np.uint8)
         assert (array == 1).all()
+        mapping = weakref.ref(pool.mapping)
         del array
-    assert resident() - before < size // 2
     assert (pool.leases, pool.mapping, pool.free) == (0, None, [])
+    assert mapping() is None
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_pages_are_released_while_another_block_is_in_use(pool):
-    size, before = 2**26, resident()
+    size = 2**26
     with memory.keeping_blocks():
         arrays = [memory.empty(size, np.uint8) for _ in range(3)]
         for array in arrays:
             array[:] = 1
+        assert counted(pool, "Rss") > 2.5 * size
         del arrays[1], array
-    assert resident() - before < 2.5 * size
+    assert counted(pool, "Rss") < 2.5 * size
     assert all((array == 1).all() for array in arrays)
 
 
@@ -96,7 +112,7 @@ def test_a_repeated_run_writes_to_no_new_pages(pool):
     for _ in range(4):
         with memory.keeping_blocks():  # of another function
             memory.empty(page, np.uint8)[:] = 1
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
         with memory.keeping_blocks():
             arrays = [memory.empty(8 * page, np.uint8) for _ in range(4)]
             del arrays[2], arrays[0]
@@ -104,7 +120,7 @@ def test_a_repeated_run_writes_to_no_new_pages(pool):
             for array in arrays:
                 array[:] = 1
             del arrays, array
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 8
+    assert resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before < 8
 
 
 def test_arrays_that_outlive_a_run_are_returned_like_its_free_blocks(pool):
@@ -125,41 +141,41 @@ def test_larger_arrays_than_the_range_come_from_numpy():
     assert [len(array) for array in arrays] == [2**21] * 3
 
 
-def lazily_freed():
-    """Return the bytes that the system takes from this process when it is short of memory."""
-    rollup = Path("/proc/self/smaps_rollup").read_text()
-    return 1024 * int(re.search(r"LazyFree: *(\d+)", rollup)[1])
+def offered(pool):
+    """Return the bytes that Linux takes from a pool when it is short of memory.
+
+    It counts the last few small pages later.
+    """
+    return pytest.approx(counted(pool, "LazyFree"), abs=memory.PAGE)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_idle_blocks_are_offered_to_the_system(pool):
     size = 2**26
-    before = lazily_freed()
     for run in range(2):
         with memory.keeping_blocks():
             memory.empty(size, np.uint8)[:] = 1
-            assert lazily_freed() == before
-        assert lazily_freed() == before + run * size
+            assert offered(pool) == 0
+        assert offered(pool) == run * size
     array = memory.empty(size, np.uint8)
-    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    faults = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
     array[:] = 2
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults < size / 2**21
-    assert lazily_freed() == before
+    assert resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - faults < size / 2**21
+    assert offered(pool) == 0
     del array  # outside of a run
-    assert lazily_freed() == before + size
+    assert offered(pool) == size
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_an_idle_process_keeps_at_most_a_bound(pool):
     size, most = 2**26, 2**24
-    before = resident(), lazily_freed()
     for _ in range(3):
         with memory.keeping_blocks(most=most):
             memory.empty(size, np.uint8)[:] = 1
-    assert lazily_freed() - before[1] == most
-    assert resident() - before[0] < size // 2
+    assert offered(pool) == most
+    assert counted(pool, "Rss") < size // 2
     pool.trim()
-    assert lazily_freed() == before[1]
+    assert offered(pool) == 0
 
 
 def test_too_large_arrays_raise_memory_error():
@@ -212,7 +228,7 @@ def test_a_child_can_use_the_pool_whose_lock_another_thread_had():
         locked.wait()
         child = os.fork()
         if not child:
-            signal.alarm(20)  # ends the process
+            signal.alarm(300)  # ends the process
         memory.empty(2**21, np.uint8)
         if child:
             assert os.waitpid(child, 0)[1] == 0
@@ -277,6 +293,6 @@ def test_interrupts_do_not_keep_the_lock():
             with contextlib.suppress(KeyboardInterrupt):
                 memory.empty(2**21, np.uint8)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        assert memory.pool().lock.acquire(timeout=5)
+        assert memory.pool().lock.acquire(timeout=60)
     """
     assert ended(program) == 0

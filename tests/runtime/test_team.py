@@ -18,6 +18,7 @@ from hypothesis.extra.numpy import arrays
 import mstflow
 from mstflow.runtime import columns, team
 from mstflow.runtime.sizes import tuned
+from waiting import PATIENCE
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,7 +85,7 @@ def test_an_error_propagates_after_the_other_calls_have_ended():
     def work(place):
         if place == 4:
             finished.append(place)  # no call begins after a failure
-        begun.wait(60)
+        begun.wait(PATIENCE)
         if place < 2:
             message = str(place)
             raise ValueError(message)
@@ -102,7 +103,7 @@ def test_an_interrupt_propagates_after_the_other_calls_have_ended(seconds):
     main, begun, finished = threading.main_thread(), threading.Barrier(2), []
 
     def work(_):
-        begun.wait(60)
+        begun.wait(PATIENCE)
         if threading.current_thread() is main:
             time.sleep(seconds)
             return
@@ -139,14 +140,14 @@ def test_several_threads_may_call_teams_at_once():
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(60)
+        caller.join(PATIENCE)
     assert results == {caller: [[caller**2] * 5] * 300 for caller in range(6)}
 
 
 def _printed(code):
     # Python 3.12 and later warn of a fork while there are other threads.
     command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", code]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert not ran.stderr
     return ran.stdout.split("\n")[:-1]
 
@@ -170,7 +171,7 @@ import os, threading
 from mstflow.runtime.team import Team
 def names():
     barrier = threading.Barrier(3)
-    return len(Team(3).call(lambda place: barrier.wait(60), [(1,), (2,), (3,)]))
+    return len(Team(3).call(lambda place: barrier.wait(300), [(1,), (2,), (3,)]))
 names()
 if os.fork() == 0:
     print(names(), threading.active_count(), flush=True)
@@ -189,5 +190,5 @@ def test_calls_use_the_threads_that_the_system_allows(monkeypatch):
     ended = threading.Event()
     monkeypatch.setattr(threading.Thread, "start", refuse)  # no setting refuses threads to root
     monkeypatch.setattr(team, "_workers", team._Workers())
-    calls = [(ended.set,), (partial(ended.wait, 60),), (ended.is_set,)]
+    calls = [(ended.set,), (partial(ended.wait, PATIENCE),), (ended.is_set,)]
     assert team.Team(3).call(operator.call, calls) == [None, True, True]

@@ -117,7 +117,7 @@ class Worker:
             os.kill(self.process.pid, signal.SIGUSR1)
             time.sleep(1)
             return f"did not end in {self.limit:.0f} s; see the log"
-        self.process.join(5)
+        self.process.join(60)
         return f"the process died with exit code {self.process.exitcode}; see the log"
 
     def end(self) -> None:

@@ -1,10 +1,11 @@
 """Clusters of `distributed` on this machine."""
 
 import threading
-import time
 from contextlib import contextmanager
 
 from distributed import Client, LocalCluster, Scheduler, SpecCluster, Worker
+
+from waiting import wait_until
 
 
 @contextmanager
@@ -42,12 +43,11 @@ def count_ranks():
 
 def check_clean(client):
     """Check that the cluster soon has no tasks and no actors, and that the ranks have ended."""
-    due = time.monotonic() + 20
-    while True:
-        left = client.run_on_scheduler(lambda dask_scheduler: list(map(str, dask_scheduler.tasks)))
+
+    def left():
+        tasks = client.run_on_scheduler(lambda dask_scheduler: list(map(str, dask_scheduler.tasks)))
         actors = client.run(count_actors, on_error="ignore")
         running = client.run(count_ranks, on_error="ignore")
-        if not left and not any(actors.values()) and not any(running.values()):
-            return
-        assert time.monotonic() < due, (left, actors, running)
-        time.sleep(0.1)
+        return tasks + [each for each in (*actors.items(), *running.items()) if each[1]]
+
+    wait_until(lambda: not left(), left)

@@ -20,6 +20,7 @@ from mstflow.pipeline.schedulers.dask_schedulers import Cluster
 from mstflow.progress import set_listener
 from mstflow.runtime.sizes import tuned
 from oracle import kruskal
+from waiting import PATIENCE, wait_until
 
 
 class InterruptedOnPurposeError(Exception):
@@ -149,7 +150,7 @@ def test_a_lost_worker_ends_the_call():
     with local_workers(2) as client:
         with pytest.raises(WorkerError, match=r"a worker died: .*rank"):
             together(client, forever, end)
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, PATIENCE)
         check_clean(client)
         forest = solve(GRAPHS["star"], scheduler=client)
         assert forest.edge_ids.tolist() == kruskal(GRAPHS["star"]).tolist()
@@ -222,18 +223,22 @@ def test_ranks_end_after_their_client(cluster):
         ThreadPoolExecutor(1) as pool,
     ):
         call = pool.submit(together, own, forever, forever)
-        while not any(cluster.run(count_ranks).values()):
-            time.sleep(0.1)
+        wait_until(lambda: any(cluster.run(count_ranks).values()))
         own.close()
         with pytest.raises(WorkerError):
-            call.result(60)
+            call.result(PATIENCE)
     check_clean(cluster)
 
 
-def test_ranks_wait_for_free_workers(cluster):
-    busy = [cluster.submit(time.sleep, 1, pure=False) for _ in range(2)]
-    steps = []
-    forest = solve(GRAPHS["star"], scheduler=cluster, progress=lambda step, *_: steps.append(step))
+def test_ranks_wait_for_free_workers(cluster, tmp_path):
+    file, steps = tmp_path / "the ranks wait", []
+
+    def listen(step, _done, _total):
+        steps.append(step)
+        file.touch()
+
+    busy = [cluster.submit(wait_until, file.exists, pure=False) for _ in range(2)]
+    forest = solve(GRAPHS["star"], scheduler=cluster, progress=listen)
     assert forest.edge_ids.tolist() == kruskal(GRAPHS["star"]).tolist()
     assert steps[0] == "wait until workers have started all ranks"
     assert all(future.done() for future in busy)

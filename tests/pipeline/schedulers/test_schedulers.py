@@ -35,6 +35,7 @@ from mstflow.runtime.scratch import scratch_folder
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
 from processes import run_python
 from scanning import scan
+from waiting import PATIENCE, wait_until
 
 RANDOM = np.random.default_rng(5)
 GRAPH = (*RANDOM.integers(0, 3000, (2, 20000)), RANDOM.random(20000))
@@ -85,11 +86,8 @@ def test_no_files_or_results_remain(scheduler, strategy, request, tmp_path):
             mstflow.minimum_spanning_forest(GRAPH, algorithm=Pipeline("p", fail), **options)
     assert list(tmp_path.iterdir()) == []
     if scheduler == "distributed":
-        for _ in range(100):  # a client releases results in another thread
-            if known.issuperset(where.futures):
-                break
-            time.sleep(0.05)
-        assert known.issuperset(where.futures)
+        # A client releases results in another thread.
+        wait_until(lambda: known.issuperset(where.futures), lambda: set(where.futures) - known)
 
 
 @stage(writes="forest", combine="concatenation")
@@ -137,8 +135,7 @@ def test_a_cluster_whose_workers_have_all_ended_is_an_error(tmp_path):
     with contextlib.ExitStack() as stack:
         client = local_cluster(1, str(tmp_path), stack, no_workers_seconds=1)
         client.cluster.scale(0)
-        while client.nthreads():
-            time.sleep(0.01)
+        wait_until(lambda: not client.nthreads())
         with pytest.raises(WorkerError, match=r"^all workers have ended: .* after 1"):
             mstflow.minimum_spanning_forest(GRAPH, scheduler=client, partitions=2)
 
@@ -385,7 +382,7 @@ def test_runs_within_all_threads_of_a_cluster_end(cluster):
         for _ in range(sum(cluster.nthreads().values()))
     ]
     for run in runs:
-        is_on_cluster, edge_ids = run.result(timeout=60)
+        is_on_cluster, edge_ids = run.result(PATIENCE)
         assert is_on_cluster
         assert np.array_equal(edge_ids, expected)
 
@@ -398,14 +395,14 @@ def test_a_result_that_another_thread_deletes_is_not_waited_for(cluster, monkeyp
         release(future)
         if threading.current_thread() is deleting:
             is_released.set()
-            assert is_gathered.wait(60)
+            assert is_gathered.wait(PATIENCE)
 
     with open_scheduler(cluster, None) as scheduler:
         handles = [scheduler.submit(int, key="deleted")]
         deleting = threading.Thread(target=handles.clear)
         monkeypatch.setattr(Future, "release", release_slowly)
         deleting.start()
-        assert is_released.wait(60)
+        assert is_released.wait(PATIENCE)
         time.sleep(0.1)  # the client's loop cancels the released future
         kept = scheduler.submit(int, key="kept")
         try:
@@ -553,7 +550,7 @@ if __name__ == "__main__":
     queue = context.Queue()
     process = context.Process(target=solve, args=(queue,))
     process.start()
-    print(queue.get(timeout=100))
+    print(queue.get(timeout=600))
     process.join()
 """
     (tmp_path / "program.py").write_text(program)

@@ -6,7 +6,6 @@ import linecache
 import os
 import subprocess
 import sys
-import time
 import types
 from contextlib import nullcontext
 from typing import Any
@@ -34,6 +33,7 @@ from mstflow.stages.fields import Edges, Number
 from processes import run_python
 from scanning import scan
 from strategy_names import BOUNDED, SINGLE
+from waiting import wait_until
 
 RANDOM = np.random.default_rng(8)
 N, M = 2000, 30_000
@@ -507,14 +507,19 @@ def test_drafts_of_a_killed_run_are_removed(tmp_path, folder):
     assert not list(kept.glob("*.draft"))
 
 
+def kill_after_a_record(command, kept):
+    """Start a process, and kill it when it has added a record to a checkpoint, or has ended."""
+    before, process = set(kept.glob("*.npz")), subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    wait_until(lambda: process.poll() is not None or set(kept.glob("*.npz")) - before)
+    process.kill()
+    process.wait()
+
+
 def test_a_killed_command_resumes(tmp_path, folder):
     command = ["-m", "mstflow", "solve", str(folder), "--json", "--checkpoint"]
     command += [str(tmp_path / "kept"), "--strategy", "two-scan", "--partitions", "40"]
-    for wait in (0.5, 0.6, 0.7):
-        process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
-        time.sleep(wait)
-        process.kill()
-        process.wait()
+    for _ in range(3):
+        kill_after_a_record([sys.executable, *command], tmp_path / "kept")
     done = run_python(*command, "-o", tmp_path / "forest.npz")
     assert json.loads(done.stdout)["strategy"] == "scan", done.stderr
     assert np.array_equal(np.load(tmp_path / "forest.npz")["edge_id"], EXPECTED)

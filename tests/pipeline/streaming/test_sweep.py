@@ -1,12 +1,10 @@
 """Sweeps remove the vertices of a graph in ranges; tests make buckets of a few vertices."""
 
-import itertools
 import os
 import pickle
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -442,23 +440,31 @@ def test_arrays_over_the_vertices_need_memory(tmp_path, monkeypatch):
     assert forest.num_components == size - len(np.load(tmp_path / "forest" / "edge_id.npy"))
 
 
+#: The system kills the process a few milliseconds of its processor time after a number of reports.
 SOLVE = """
-import sys
+import itertools, signal, sys
 import mstflow
 from mstflow.pipeline.streaming.bounds import SweepMemory
 from mstflow.runtime.sizes import tuned
 
-graph, kept, output = sys.argv[1:]
+graph, kept, output, last, seconds = sys.argv[1:]
+reports = itertools.count(1)
+
+def report(*step):
+    print(*step, flush=True)
+    if next(reports) == int(last):
+        signal.setitimer(signal.ITIMER_PROF, float(seconds))
+
 SweepMemory.capacity = lambda *_: 400
 with tuned(tile=1):
     forest = mstflow.minimum_spanning_forest(
-        graph, strategy="sweep", checkpoint=kept, progress=lambda *step: print(*step, flush=True)
+        graph, strategy="sweep", checkpoint=kept, progress=report
     )
 forest.save(output)
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers")
 def test_a_sweep_that_is_killed_at_random_moments_resumes(tmp_path):
     graph, random = random_graph(2000, 6000, 50), np.random.default_rng(1)
     folder = save_columns(tmp_path / "graph", graph.u, graph.v, graph.weight)
@@ -466,13 +472,12 @@ def test_a_sweep_that_is_killed_at_random_moments_resumes(tmp_path):
     command = [sys.executable, "-c", SOLVE, str(folder), str(tmp_path / "kept"), str(output)]
     removed = []
     for _ in range(6):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            lines = list(itertools.islice(process.stdout, int(random.integers(10, 50))))
-            time.sleep(random.random() * 0.004)  # in the middle of a range
-            process.kill()
-        steps = (line.rsplit(maxsplit=2) for line in lines)
+        kill = [str(random.integers(10, 25)), str(random.random() * 0.004)]
+        done = subprocess.run([*command, *kill], stdout=subprocess.PIPE, text=True)
+        assert done.returncode == -signal.SIGPROF
+        steps = (line.rsplit(maxsplit=2) for line in done.stdout.splitlines())
         removed += [int(done) for step, done, _ in steps if step == "remove vertices"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, "0", "0"], check=True, stdout=subprocess.DEVNULL)
     assert len(removed) > 20
     assert removed == sorted(set(removed))  # each run continues where the last one was killed
     assert np.array_equal(np.load(output)["edge_id"], kruskal(graph))

@@ -8,9 +8,7 @@ import pytest
 
 from mstflow.pipeline.streaming.threads import in_order, read_in_order
 from mstflow.primitives import Backend
-
-#: Seconds after which a thread that waits in vain fails.
-PATIENCE = 60
+from waiting import PATIENCE
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
