@@ -21,13 +21,6 @@ from .tables import Table
 
 THRESHOLDS = [round(0.5 + 0.05 * step, 2) for step in range(10)]
 
-#: The codes, and the package that each needs.
-CODES = {
-    "mstflow": "mstflow",
-    "DuckDB, one threshold": "duckdb",
-    "scipy": "scipy",
-}
-
 _START = """
 import json, sys, time
 from pathlib import Path
@@ -42,10 +35,11 @@ import numpy as np
 u, v, w = (np.load(folder / f"{name}.npy") for name in "uvw")
 n = int(max(u.max(), v.max())) + 1
 """
-#: The programs of each task, by code; each prints its seconds and its peak memory as JSON.
+#: The package and the program of each task and code; it prints its seconds and its peak memory.
 PROGRAMS = {
-    "names, from files": {
-        "mstflow": """
+    ("names, from files", "mstflow"): (
+        "mstflow",
+        """
 start = time.perf_counter()
 import mstflow
 files = sorted(folder.glob("named-*.parquet"))
@@ -54,7 +48,10 @@ forest = mstflow.minimum_spanning_forest(files, maximum=True, progress=False, **
 forest.clusters(at).save(folder / "clusters.parquet")
 done(start)
 """,
-        "DuckDB, one threshold": """
+    ),
+    ("names, from files", "DuckDB, one threshold"): (
+        "duckdb",
+        """
 start = time.perf_counter()
 import duckdb
 con = duckdb.connect(config={"memory_limit": "4GB", "threads": threads,
@@ -74,9 +71,10 @@ con.execute('''CREATE TABLE clusters AS
 con.execute(f"COPY clusters TO '{folder}/clusters.parquet'")
 done(start)
 """,
-    },
-    "numbered, in memory": {
-        "mstflow": _NUMBERED
+    ),
+    ("numbered, in memory", "mstflow"): (
+        "mstflow",
+        _NUMBERED
         + """
 import mstflow
 mstflow.minimum_spanning_forest((u[:10**6], v[:10**6], w[:10**6]), threads=threads)  # loads kernels
@@ -87,7 +85,10 @@ for threshold in at:
     table.labels(threshold)
 done(start)
 """,
-        "scipy": _NUMBERED
+    ),
+    ("numbered, in memory", "scipy"): (
+        "scipy",
+        _NUMBERED
         + """
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -98,7 +99,7 @@ for threshold in at:
     connected_components(coo_array((np.ones(len(ends[0]), bool), ends), (n, n)), directed=False)
 done(start)
 """,
-    },
+    ),
 }
 
 
@@ -110,15 +111,11 @@ def rows(pairs: int, names: int, threads: int, rounds: int, limit: float = 60) -
     with tempfile.TemporaryDirectory() as folder:
         _write_pairs(Path(folder), pairs, names)
         arguments = (folder, threads, json.dumps(THRESHOLDS))
-        cases = [
-            (
-                {"task": task, "code": code},
-                program(_START + text, *arguments, threads=threads, limit=limit),
-            )
-            for task, programs in PROGRAMS.items()
-            for code, text in programs.items()
-            if is_installed(CODES[code])
-        ]
+        cases = []
+        for (task, code), (package, text) in PROGRAMS.items():
+            if is_installed(package):
+                call = program(_START + text, *arguments, threads=threads, limit=limit)
+                cases.append(({"task": task, "code": code}, call))
         yield from in_turn(cases, rounds)
 
 

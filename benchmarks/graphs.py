@@ -72,16 +72,13 @@ def ensure(name: str) -> Path:
     cache = Path(tempfile.gettempdir(), "mstflow-benchmarks")
     folder = cache / (path.name if path.is_file() else spec.replace(":", "-"))
     if not folder.is_dir():
-        from mstflow.doors.write import replacing
+        from mstflow.doors.write import write_columns
 
         graph = _read(path) if path.is_file() else _generate(spec)
         folder.parent.mkdir(parents=True, exist_ok=True)
+        columns = {"u": graph.u, "v": graph.v, "weight": graph.w}
         try:
-            with replacing(f"{folder}/") as draft:
-                draft.mkdir()
-                for column in "uvw":
-                    np.save(draft / f"{column}.npy", getattr(graph, column))
-                (draft / "n.txt").write_text(f"{graph.n}\n")
+            write_columns(f"{folder}/", columns, num_vertices=graph.n)
         except OptionError:
             if not folder.is_dir():  # otherwise, another process was faster
                 raise

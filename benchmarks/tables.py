@@ -66,9 +66,9 @@ def ratio(name: str = "seconds") -> Figure:
     return figure
 
 
-def rate(of: str = "edges", factor: float = 1e-6) -> Figure:
-    """Return a figure: a size divided by the median seconds."""
-    return lambda row, _: row[of] / statistics.median(row["seconds"]) * factor
+def rate() -> Figure:
+    """Return a figure: millions of edges divided by the median seconds."""
+    return lambda row, _: row["edges"] / statistics.median(row["seconds"]) * 1e-6
 
 
 def peak(of: str | None = None) -> Figure:

@@ -128,9 +128,7 @@ _WAYS: tuple[dict[str, Any], ...] = (
 
 
 def _solved(pipeline: Pipeline, graph: EdgeList, options: dict[str, Any]) -> list[int]:
-    recorder = _Recorder(None)
-    options = {"backend": "numpy", "strategy": "whole", "scheduler": recorder, **options}
-    fields, _ = pipeline.run(graph, progress=False, **options)
+    fields, recorder = _recorded(pipeline, graph, **options)
     if "partitions" not in options:
         for task, written in zip(recorder.tasks, recorder.results, strict=True):
             _check_edges(task, written)
@@ -146,9 +144,8 @@ def forest_of(graph: EdgeList, *, maximum: bool = False) -> list[int]:
     """Return the edge ids of the minimum forest by its definition: Kruskal in plain Python."""
     weights = np.ones(len(graph.u)) if graph.weight is None else graph.weight
     u, v, weight = graph.u.tolist(), graph.v.tolist(), weights.tolist()
-    order = sorted(range(len(u)), key=weight.__getitem__)  # stable: ties by id
-    if maximum:  # a reversed sort is stable, too
-        order = sorted(range(len(u)), key=weight.__getitem__, reverse=True)
+    # The sort is stable, also in reverse, so ties stay in the order of the ids.
+    order = sorted(range(len(u)), key=weight.__getitem__, reverse=maximum)
     root, chosen = list(range(graph.num_vertices)), []
     for edge in order:
         a, b = root[u[edge]], root[v[edge]]
@@ -210,15 +207,7 @@ def _fail_on(pipeline: Pipeline, graph: EdgeList, options: dict[str, Any]) -> No
 
 def _culprit(pipeline: Pipeline, graph: EdgeList, expected: list[int], *, maximum: bool) -> str:
     """Return the first stage that drops or chooses a wrong edge, as the end of a message."""
-    recorder = _Recorder(None)
-    pipeline.run(
-        graph,
-        backend="numpy",
-        scheduler=recorder,
-        strategy="whole",
-        maximum=maximum,
-        progress=False,
-    )
+    _, recorder = _recorded(pipeline, graph, maximum=maximum)
     chosen: set[int] = set()
     for task, written in zip(recorder.tasks, recorder.results, strict=True):
         for (name, field), value in zip(task.stage.writes.items(), written, strict=True):
@@ -259,8 +248,9 @@ def _check_edges(task: Task, written: tuple[Any, ...], *, keys: bool = True) -> 
 
 def _check_on(checked: Set[Stage], pipeline: Pipeline, graph: EdgeList) -> set[Stage]:
     """Check each call of some stages on one graph, and return the stages that are called."""
-    runs = [_record(checked, pipeline, graph, partitions) for partitions in (1, 2, 5)]
-    calls = [task for _, tasks in runs for task in tasks]
+    ways = ({}, *({"partitions": count, "strategy": "iterate"} for count in (2, 5)))
+    runs = [_recorded(pipeline, graph, checked, **options) for options in ways]
+    calls = [task for _, recorder in runs for task in recorder.tasks]
     for task in calls:
         _check_call(task, keys=pipeline.result == ("forest",))
     whole, _ = runs[0]
@@ -316,27 +306,22 @@ class _Recorder(Inline):
         return result
 
 
-def _record(
-    stages: Set[Stage], pipeline: Pipeline, graph: EdgeList, partitions: int
-) -> tuple[dict[str, Any], list[Task]]:
-    """Run a pipeline, and return its result and the tasks of some stages."""
+def _recorded(
+    pipeline: Pipeline, graph: EdgeList, stages: Set[Stage] | None = None, **options: Any
+) -> tuple[dict[str, Any], _Recorder]:
+    """Run a pipeline, and return its result and the tasks of some stages, or of all."""
     recorder = _Recorder(stages)
-    fields, _ = pipeline.run(
-        graph,
-        backend="numpy",
-        scheduler=recorder,
-        partitions=partitions,
-        strategy="whole" if partitions == 1 else "iterate",
-        progress=False,
-    )
-    return fields, recorder.tasks
+    options = {"backend": "numpy", "strategy": "whole", **options}
+    fields, _ = pipeline.run(graph, scheduler=recorder, progress=False, **options)
+    return fields, recorder
 
 
 def _check_call(task: Task, *, keys: bool) -> None:
     import cloudpickle  # Dask serializes stages with it
 
     stage = task.stage
-    read_only = {name: _read_only(value) for name, value in task.fields.items()}
+    fields = task.fields.items()
+    read_only = {name: _mapped(value, np.ndarray, _read_only) for name, value in fields}
     outside = _outside(stage)
     with _explaining_writes(stage):
         written = replace(task, fields=read_only)()
@@ -450,13 +435,8 @@ def _graphs() -> Iterator[EdgeList]:
     yield EdgeList(path, path + 1, random.random(50))
 
 
-def _read_only(value: Any) -> Any:
-    """Return a field with read-only views of its arrays."""
-    if isinstance(value, tuple):
-        return getattr(type(value), "_make", type(value))(map(_read_only, value))
-    if not isinstance(value, np.ndarray):
-        return value
-    view = value.view()
+def _read_only(array: Any) -> Any:
+    view = array.view()
     view.flags.writeable = False
     return view
 
