@@ -20,7 +20,7 @@ from ..graphs.libraries import is_instance, pa
 from ..graphs.segments import ArraySegment, Chunks, Delayed, column_segment
 from ..graphs.source import EdgeSource
 from ..runtime.device import refuse_device
-from .column_names import ColumnNames, Weight, choose_columns
+from .column_names import Choice, ColumnNames
 from .libraries import check_no_weights
 from .libraries.arrow_tables import arrow_graph
 from .libraries.dask import dask_chunks, is_dask
@@ -29,7 +29,7 @@ from .libraries.networkx import from_networkx
 from .libraries.tables import Rows, is_read_once, is_table, tables
 from .names.stored import names_of
 from .places.url import places_of
-from .weights import check_weight, chosen_weight
+from .weights import attribute_of_weights, check_weight, chosen_weight
 
 Graph = EdgeList | EdgeSource
 
@@ -39,16 +39,15 @@ class Adopter(NamedTuple):
 
     #: Returns whether an object is of this kind.
     recognises: Callable[[Any], bool]
-    #: Takes an object and the name of its weights, or None for weight 1 on every edge; returns the
-    #: graph.
-    opens: Callable[[Any, Any], Graph]
+    #: Takes an object and the chosen columns; returns the graph.
+    opens: Callable[[Any, Choice], Graph]
     #: Whether the graph is an `EdgeSource`.
     is_streamed: bool = False
 
 
-def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
+def adopt(graph: Any, choice: Choice, *, may_stream: bool = True) -> Graph:
     """Open an object as a graph, by the first adopter that recognises it."""
-    if callable(weight) and not is_instance(graph, "networkx.Graph"):
+    if callable(choice.weight) and not is_instance(graph, "networkx.Graph"):
         raise OptionError(
             f"weight may be a function only for a networkx graph, not for a "
             f"{type(graph).__name__}; compute the weights and pass them as a column"
@@ -56,7 +55,7 @@ def adopt(graph: Any, weight: Any, *, may_stream: bool = True) -> Graph:
     check_no_records(graph)
     for adopter in ADOPTERS:
         if (may_stream or not adopter.is_streamed) and adopter.recognises(graph):
-            return adopter.opens(graph, weight)
+            return adopter.opens(graph, choice)
     raise _unknown_graph(graph)
 
 
@@ -82,9 +81,9 @@ def _has_class(*names: str) -> Callable[[Any], bool]:
     return lambda graph: is_instance(graph, *names)
 
 
-def _from_edge_list(graph: EdgeList, weight: str | None) -> EdgeList:
+def _from_edge_list(graph: EdgeList, choice: Choice) -> EdgeList:
     # The caller may have changed the weights in place.
-    return chosen_weight(graph.replaced(unsigned=False), weight)
+    return chosen_weight(graph.replaced(unsigned=False), choice)
 
 
 def _are_arrays(graph: Any) -> bool:
@@ -92,18 +91,18 @@ def _are_arrays(graph: Any) -> bool:
     return type(graph) is tuple and len(graph) in (2, 3) and {*map(type, graph)} == {np.ndarray}
 
 
-def _from_columns(columns: Any, weight: str | None) -> EdgeList:
-    check_weight(weight)
-    return EdgeList(*(columns if weight else columns[:2]))
+def _from_columns(columns: Any, choice: Choice) -> EdgeList:
+    check_weight(choice)
+    return EdgeList(*(columns if choice.weight else columns[:2]))
 
 
-def _from_sequence(items: Any, weight: str | None) -> EdgeList:
+def _from_sequence(items: Any, choice: Choice) -> EdgeList:
     """Convert a sequence of columns, if it cannot be a list of edges."""
     if isinstance(items, list):
         _check_list(items)
     if len(items) not in (2, 3):
         raise _unknown_graph(items)
-    return _from_columns(items, weight)
+    return _from_columns(items, choice)
 
 
 def _check_list(items: list[Any]) -> None:
@@ -121,7 +120,7 @@ def _check_list(items: list[Any]) -> None:
         raise GraphError("expected columns, found a list of edges; pass tuple(zip(*edges))")
 
 
-def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
+def _from_scipy(matrix: Any, choice: Choice) -> EdgeList:
     """Return an edge for each stored entry, including zeros; duplicates are not summed."""
     if matrix.format not in ("coo", "csr", "csc"):
         hint = "pass matrix.tocsr()"
@@ -137,13 +136,18 @@ def _from_scipy(matrix: Any, weight: str | None) -> EdgeList:
         entries = matrix.tocoo()
     except ValueError as error:
         raise GraphError(f"the matrix is inconsistent: {error}") from error
-    check_weight(weight)
-    values = None if weight is None else entries.data
+    check_weight(choice)
+    values = None if choice.weight is None else entries.data
     return EdgeList(entries.row, entries.col, values, num_vertices=matrix.shape[0])
 
 
-def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
-    """Convert an igraph graph; `weight` is an attribute of its edges, and `name` of vertices."""
+def _from_networkx(graph: Any, choice: Choice) -> EdgeList:
+    return from_networkx(graph, attribute_of_weights(choice))
+
+
+def _from_igraph(graph: Any, choice: Choice) -> EdgeList:
+    """Convert an igraph graph; the attribute `name` of its vertices has their names."""
+    weight = attribute_of_weights(choice)
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
     attributes, count = graph.es.attributes(), graph.vcount()
     if weight is not None and weight not in attributes:
@@ -154,44 +158,44 @@ def _from_igraph(graph: Any, weight: str | None) -> EdgeList:
     return EdgeList(ends[:, 0], ends[:, 1], column, num_vertices=count, names=names_of(list(names)))
 
 
-def _from_mapping(columns: Any, weight: str | None) -> EdgeList:
-    return EdgeList(*(columns[name] for name in choose_columns(list(columns), weight).present))
+def _from_mapping(columns: Any, choice: Choice) -> EdgeList:
+    return EdgeList(*(columns[name] for name in choice(list(columns)).present))
 
 
-def _from_table(table: Any, weight: Weight) -> EdgeList:
-    blocks = list(tables(table, partial(choose_columns, weight=weight)))
+def _from_table(table: Any, choice: Choice) -> EdgeList:
+    blocks = list(tables(table, choice))
     if not blocks:
         return EdgeList([], [])
     names, _ = blocks[0]
-    return arrow_graph(pa.concat_tables([block for _, block in blocks]), names)
+    return arrow_graph(names, pa.concat_tables([block for _, block in blocks]))
 
 
 # Graphs that are streamed.
 
 
-def _from_source(source: EdgeSource, weight: str | None) -> EdgeSource:
-    check_weight(weight, "a source")
+def _from_source(source: EdgeSource, choice: Choice) -> EdgeSource:
+    check_weight(choice, "a source")
     # The caller may have changed weights in memory.
     return replace(source, unsigned=False) if source.is_in_memory else source
 
 
-def stream_table(table: Any, weight: Weight) -> EdgeSource:
+def stream_table(table: Any, choice: Choice) -> EdgeSource:
     """Return a lazy table as a source, which reads its rows in each scan."""
-    rows: Any = Rows(table, partial(choose_columns, weight=weight))
+    rows: Any = Rows(table, choice)
     return EdgeSource((Chunks(iter(rows) if is_read_once(table) else rows, _open_rows),))
 
 
 def _open_rows(rows: tuple[ColumnNames, Any], name: str) -> ArraySegment:
     names, table = rows
     try:
-        graph = arrow_graph(table, names)
+        graph = arrow_graph(names, table)
     except GraphError as error:
         raise GraphError(f"{name}: {error}") from error
     return ArraySegment(graph.u, graph.v, graph.weight)
 
 
-def _from_dask(graph: Any, weight: str | None) -> EdgeSource:
-    convert = partial(_open_chunk, weight=weight)
+def _from_dask(graph: Any, choice: Choice) -> EdgeSource:
+    convert = partial(_open_chunk, choice=choice)
     return EdgeSource(tuple(Delayed(chunk, convert, name) for chunk, name in dask_chunks(graph)))
 
 
@@ -212,11 +216,11 @@ def _is_iterable(graph: Any) -> bool:
     return isinstance(graph, Iterable) and not is_other
 
 
-def _from_chunks(chunks: Any, weight: str | None) -> EdgeSource:
-    return EdgeSource((Chunks(chunks, partial(_open_chunk, weight=weight)),))
+def _from_chunks(chunks: Any, choice: Choice) -> EdgeSource:
+    return EdgeSource((Chunks(chunks, partial(_open_chunk, choice=choice)),))
 
 
-def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
+def _open_chunk(chunk: Any, name: str, choice: Choice) -> ArraySegment:
     if isinstance(chunk, list) and chunk and all(isinstance(row, tuple) for row in chunk):
         message = "expected columns, found a list of edges; make it tuple(zip(*edges))"
         raise GraphError(f"{name}: {message}")
@@ -224,12 +228,12 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
         message = "expected columns, found a value that Dask computes"
         raise GraphError(f"{name}: {message}; pass a list of the chunks: list(...)")
     if isinstance(chunk, tuple | list):
-        check_weight(weight, name)
+        check_weight(choice, name)
         return column_segment(chunk, name)
     if places_of(chunk):
         raise GraphError(f"{name}: expected columns, found a path; pass a list of paths instead")
     try:
-        graph: Any = adopt(chunk, weight, may_stream=False)
+        graph: Any = adopt(chunk, choice, may_stream=False)
     except GraphError as error:
         raise GraphError(f"{name}: {error}") from error
     refuse_device(graph.u, name)
@@ -244,7 +248,7 @@ def _open_chunk(chunk: Any, name: str, weight: str | None) -> ArraySegment:
 #: Graphs and tables of libraries. A chunk may also be one of these.
 _LIBRARIES = (
     Adopter(_has_class("scipy.sparray", "scipy.spmatrix"), _from_scipy),
-    Adopter(_has_class("networkx.Graph"), from_networkx),
+    Adopter(_has_class("networkx.Graph"), _from_networkx),
     Adopter(_has_class("igraph.Graph"), _from_igraph),
     Adopter(lambda graph: isinstance(graph, Mapping), _from_mapping),
     Adopter(is_table, _from_table),

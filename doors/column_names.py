@@ -16,8 +16,6 @@ END_NAMES = (("u", "v"), ("source", "target"), ("src", "dst"))
 #: A column: its name, or its position from 0. In a table that has integers as names, an integer is
 #: a name.
 Column = str | int
-#: The column of the weights, or None; or a tuple of the columns of both ends and the weights.
-Weight = Column | None | tuple[Column | None, ...]
 
 
 class ColumnNames(NamedTuple):
@@ -46,22 +44,76 @@ Choose = Callable[[Sequence[str]], ColumnNames]
 
 
 @dataclass(frozen=True)
-class Chooser:
-    """Chooses the columns of a graph whose vertices have names, in each of its tables."""
+class Choice:
+    """The columns that a caller chose; it finds them among the names of all columns of a table."""
 
-    weight: Column | None
-    ends: Sequence[Any] | None
-    #: Whether the tables so far have weights: empty, {True} or {False}.
-    _have_weights: set[bool] = field(default_factory=set, init=False, repr=False)
+    #: The column of the weights; None for weight 1 on every edge. For a graph of networkx or
+    #: igraph, an attribute of the edges, or a function.
+    weight: Any = "weight"
+    #: The columns of both ends; None for the first pair of `END_NAMES` that exists.
+    ends: Sequence[Any] | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the columns have their usual names, except for the name of the weights."""
+        return self.ends is None and not isinstance(self.weight, int)
+
+    @property
+    def ignores_weights(self) -> bool:
+        """Whether weights are ignored, also those of formats without names of columns."""
+        return self.weight is None and self.ends is None
 
     @property
     def is_by_position(self) -> bool:
-        """Whether an end is a position; then text has no header."""
+        """Whether an end is a position."""
         return any(isinstance(part, int) for part in columns_in(self.ends))
 
     def __call__(self, names: Sequence[str]) -> ColumnNames:
+        """Choose among the names of all columns.
+
+        The column "weight", which is the default of all callers, may be missing if the table has
+        only ends and edge ids.
+        """
+        column, ends = _named(self.weight, names), self.ends
+        pairs = END_NAMES if ends is None else (tuple(_named(end, names) for end in ends),)
+        # Show only the start: if the file is prose, a line may look like many long names.
+        found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
+        needed = [{*columns_in(u), *columns_in(v)} for u, v in pairs]
+        chosen = next(
+            (pair for pair, both in zip(pairs, needed, strict=True) if both <= {*names}), None
+        )
+        repeated = {name for name in names if list(names).count(name) > 1}
+        if chosen is None or repeated & {*columns_in(chosen), column}:
+            wanted = ", or ".join(" and ".join(map(str, columns_in(pair))) for pair in pairs)
+            hint = "text without a header has positions from 0"
+            if ends is None:
+                hint = "choose columns of numbers by columns=, of names by ends=: names or "
+                hint += "positions from 0"
+            raise GraphError(f"expected one column each for {wanted}; found {found} ({hint})")
+        u, v = chosen
+        if ends is None and column in chosen:
+            raise OptionError(f"column {column!r} has an end of each edge, not the weights")
+        if column is None or column in names:
+            return ColumnNames(u, v, column)
+        if column == "weight" and not set(names) - {*columns_in(chosen), "edge_id"}:
+            return ColumnNames(u, v, None)
+        # Otherwise a graph whose weights are misspelt would be taken as unweighted.
+        raise (GraphError if column == "weight" else OptionError)(
+            f"no column {column!r} for the weights; found {found} (name it with weight=; "
+            "to weigh each edge 1, pass weight=None)"
+        )
+
+
+@dataclass(frozen=True)
+class Chooser(Choice):
+    """Chooses the columns of a graph whose vertices have names, in each of its tables."""
+
+    #: Whether the tables so far have weights: empty, {True} or {False}.
+    _have_weights: set[bool] = field(default_factory=set, init=False, repr=False)
+
+    def __call__(self, names: Sequence[str]) -> ColumnNames:
         """Choose among the names of all columns; check that all tables have weights, or none."""
-        chosen = choose_columns(names, self.weight, self.ends)
+        chosen = super().__call__(names)
         self._have_weights.add(chosen.weight is not None)
         if len(self._have_weights) > 1:
             found = "no column" if chosen.weight is None else "a column"
@@ -69,10 +121,14 @@ class Chooser:
         return chosen
 
 
-def wanted_columns(columns: Any, weight: Any) -> Any:
-    """Return the argument `weight` of `choose_columns` for the options `columns` and `weight`."""
+#: The columns with their usual names.
+USUAL = Choice()
+
+
+def chosen_columns(columns: Any, weight: Any) -> Choice:
+    """Return the choice that the options `columns` and `weight` of a caller make."""
     if columns is None:
-        return weight
+        return Choice(weight)
     wanted = [columns] if isinstance(columns, str) else list(columns)
     if len(wanted) not in (2, 3) or not all(isinstance(column, str | int) for column in wanted):
         raise OptionError(f"columns must be two or three names or positions, not {columns!r}")
@@ -83,48 +139,8 @@ def wanted_columns(columns: Any, weight: Any) -> Any:
         raise OptionError("columns= has the column of the weights; leave out weight=")
     if len(set(wanted)) < 3:
         raise OptionError(f"columns must be different columns, not {columns!r}")
-    return tuple(wanted)
-
-
-def choose_columns(
-    names: Sequence[str], weight: Weight, ends: Sequence[Any] | None = None
-) -> ColumnNames:
-    """Find the columns of a graph among the `names` of all columns of a table.
-
-    By default, the columns of the two ends are the first pair of `END_NAMES` that exists. The
-    column "weight", which is the default of all callers, may be missing if the table has only ends
-    and edge ids.
-    """
-    column: Any = weight
-    if isinstance(column, tuple):
-        *ends, column = column
-    column = _named(column, names)
-    pairs = END_NAMES if ends is None else (tuple(_named(end, names) for end in ends),)
-    # Show only the start: if the file is prose, a line may look like many long names.
-    found = ", ".join(str(name)[:24] for name in names[:12]) or "nothing"
-    needed = [{*columns_in(u), *columns_in(v)} for u, v in pairs]
-    chosen = next(
-        (pair for pair, both in zip(pairs, needed, strict=True) if both <= {*names}), None
-    )
-    repeated = {name for name in names if list(names).count(name) > 1}
-    if chosen is None or repeated & {*columns_in(chosen), column}:
-        wanted = ", or ".join(" and ".join(map(str, columns_in(pair))) for pair in pairs)
-        hint = "choose columns of numbers by columns=, of names by ends=: names or positions from 0"
-        if ends is not None:
-            hint = "text without a header has positions from 0"
-        raise GraphError(f"expected one column each for {wanted}; found {found} ({hint})")
-    u, v = chosen
-    if ends is None and column in chosen:
-        raise OptionError(f"column {column!r} has an end of each edge, not the weights")
-    if column is None or column in names:
-        return ColumnNames(u, v, column)
-    if column == "weight" and not set(names) - {*columns_in(chosen), "edge_id"}:
-        return ColumnNames(u, v, None)
-    # Otherwise a graph whose weights are misspelt would be taken as unweighted.
-    raise (GraphError if column == "weight" else OptionError)(
-        f"no column {column!r} for the weights; found {found} (name it with weight=; "
-        "to weigh each edge 1, pass weight=None)"
-    )
+    *ends, weight = wanted
+    return Choice(weight, tuple(ends))
 
 
 def columns_in(column: Any) -> Iterable[Any]:

@@ -10,7 +10,7 @@ from ..graphs.edge_list import EdgeList, are_ones
 from ..graphs.segments import ArraySegment
 from ..graphs.source import EdgeSource
 from ..progress import set_listener
-from .column_names import Weight
+from .column_names import USUAL, Choice
 from .file_checks import FileState, max_expanded_size
 from .file_segment import File
 from .formats import parts_of
@@ -26,10 +26,10 @@ Formatted = tuple[Part, Format]
 _EDGE_BYTES = 24
 
 
-def load_files(files: Sequence[Formatted], weight: Weight) -> EdgeList:
-    """Return the graph of files; see `column_names.choose_columns` for `weight`."""
-    graphs = [kind.graph(part, weight) for part, kind in files]
-    if weight is not None:
+def load_files(files: Sequence[Formatted], choice: Choice) -> EdgeList:
+    """Return the graph of files."""
+    graphs = [kind.graph(part, choice) for part, kind in files]
+    if not choice.ignores_weights:
         _check_same_columns(
             (part.place, not are_ones(graph.weight))
             for (part, _), graph in zip(files, graphs, strict=True)
@@ -41,7 +41,7 @@ def load_files(files: Sequence[Formatted], weight: Weight) -> EdgeList:
 def open_files(
     paths: Sequence[AnyPlace],
     format: str | None = None,  # noqa: A002
-    weight: Weight = "weight",
+    choice: Choice = USUAL,
     *,
     encoding: str | None = None,
     is_bounded: bool = False,
@@ -54,19 +54,19 @@ def open_files(
     this raises a GraphError.
     """
     files = parts_of(places_of(list(paths)), format, encoding)
-    streamed = [_streamed(file, weight, is_bounded) for file in files]
+    streamed = [_streamed(file, choice, is_bounded) for file in files]
     dtypes = {
         source.weight_dtype: part.place
         for source, (part, _) in zip(streamed, files, strict=True)
-        if source is not None and source.weight_dtype is not None and weight is not None
+        if source is not None and source.weight_dtype is not None and not choice.ignores_weights
     }
     if (len(dtypes) > 1 and not is_bounded) or all(source is None for source in streamed):
-        return EdgeSource.of(load_files(files, weight))
+        return EdgeSource.of(load_files(files, choice))
     opened = [
-        source or EdgeSource.of(kind.graph(part, weight))
+        source or EdgeSource.of(kind.graph(part, choice))
         for source, (part, kind) in zip(streamed, files, strict=True)
     ]
-    if weight is not None:
+    if not choice.ignores_weights:
         _check_same_columns(
             (part.place, segment.is_weighted)
             for (part, _), source in zip(files, opened, strict=True)
@@ -82,30 +82,30 @@ def open_files(
     return EdgeSource(
         tuple(segment for source in opened for segment in source.segments),
         None if any(source.num_vertices is None for source in opened) else least,
-        unweighted=weight is None,
+        unweighted=choice.ignores_weights,
         weight_dtype=next(iter(dtypes), None),
         least_vertices=least,
         counted_in=str(files[counts.index(least)][0].place),
     )
 
 
-def _streamed(file: Formatted, weight: Weight, is_bounded: bool) -> EdgeSource | None:
+def _streamed(file: Formatted, choice: Choice, is_bounded: bool) -> EdgeSource | None:
     """Return a file as a source, or None if it must be loaded."""
     part, kind = file
-    source = kind.source(part, weight, is_bounded=is_bounded)
+    source = kind.source(part, choice, is_bounded=is_bounded)
     if source is not None or not is_bounded:
         return source
     # Without `size`, assume the largest size to which the file may expand. The columns are half of
     # it, because reading them needs the same amount again.
     size = max_expanded_size(part.place) // 2 if kind.size is None else kind.size(part.place)
-    load, most_edges = partial(_load_whole, file=file, weight=weight), -(-size // _EDGE_BYTES)
+    load, most_edges = partial(_load_whole, file=file, choice=choice), -(-size // _EDGE_BYTES)
     state = FileState.of(part.place)
     return EdgeSource((File(part.place, kind.name, load, state, most_edges=most_edges),))
 
 
-def _load_whole(_: Place, file: Formatted, weight: Weight) -> Iterator[ArraySegment]:
+def _load_whole(_: Place, file: Formatted, choice: Choice) -> Iterator[ArraySegment]:
     with set_listener(False):  # the scan reports the progress
-        graph = load_files([file], weight)
+        graph = load_files([file], choice)
     yield ArraySegment(graph.u, graph.v, graph.weight, graph.num_vertices)
 
 

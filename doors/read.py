@@ -16,7 +16,7 @@ from ..graphs.reading import Reading, check_names
 from ..graphs.source import EdgeSource
 from ..progress import Listener, set_listener
 from .adopters import adopt, stream_table
-from .column_names import wanted_columns
+from .column_names import chosen_columns
 from .files import load_files, open_files
 from .formats import parts_of
 from .libraries.tables import is_lazy, is_table, series_as_table
@@ -123,19 +123,19 @@ def open_graph(
         options |= {"memory": memory, "checkpoint": checkpoint}
         return number_graph(graph, ends, weight, **options)
     opened: EdgeList | EdgeSource
-    wanted = wanted_columns(columns, weight)
+    choice = chosen_columns(columns, weight)
     if not paths or is_function:
         is_inline = scheduler is None or scheduler.eager
         if memory is not None and is_inline and is_lazy(graph):
-            opened = stream_table(graph, wanted)
+            opened = stream_table(graph, choice)
         else:
-            opened = adopt(graph, wanted, may_stream=may_stream)
+            opened = adopt(graph, choice, may_stream=may_stream)
     elif is_streamed:
         is_bounded = memory is not None
-        opened = open_files(paths, format_name, wanted, encoding=encoding, is_bounded=is_bounded)
+        opened = open_files(paths, format_name, choice, encoding=encoding, is_bounded=is_bounded)
     else:
         files = parts_of(paths, format_name, encoding)
-        opened = load_files(files, wanted)
+        opened = load_files(files, choice)
         if first_id is None and all(kind.has_columns for _, kind in files):
             _warn_if_counted_from_one(opened, str(files[0][0].place))
     if first_id is None and isinstance(opened, EdgeList) and is_table(graph):

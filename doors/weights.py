@@ -10,20 +10,28 @@ from numpy.typing import NDArray
 
 from ..errors import GraphError, OptionError
 from ..graphs.edge_list import EdgeList, join_ids, ones
+from .column_names import Choice
 
 
-def chosen_weight(graph: EdgeList, weight: Any) -> EdgeList:
+def chosen_weight(graph: EdgeList, choice: Choice) -> EdgeList:
     """Return a graph with its weights, which are called "weight"; without weights for None."""
-    check_weight(weight)
-    return graph if weight else graph.replaced(weight=ones(graph.u))
+    check_weight(choice)
+    return graph if choice.weight else graph.replaced(weight=ones(graph.u))
 
 
-def check_weight(weight: Any, owner: str = "the graph") -> None:
-    """Check that `weight` is "weight" or None, for a graph without named columns."""
-    if isinstance(weight, tuple | int):
+def check_weight(choice: Choice, owner: str = "the graph") -> None:
+    """Check that the weights are "weight" or None, for a graph without named columns."""
+    if not choice.is_usual:
         raise OptionError("columns and positions are for tables and files of them")
-    if weight not in ("weight", None):
-        raise OptionError(f"{owner} has no weights called {weight!r}; it has: 'weight'")
+    if choice.weight not in ("weight", None):
+        raise OptionError(f"{owner} has no weights called {choice.weight!r}; it has: 'weight'")
+
+
+def attribute_of_weights(choice: Choice) -> Any:
+    """Return the attribute of the weights, for a graph whose edges have attributes."""
+    if choice.ends is not None:
+        raise OptionError("columns= is for tables and files of them")
+    return choice.weight
 
 
 def concatenate(graphs: Sequence[EdgeList]) -> EdgeList:

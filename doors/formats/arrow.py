@@ -20,7 +20,7 @@ from ...graphs.edge_list import EdgeList
 from ...graphs.libraries import dataset, pa
 from ...graphs.source import EdgeSource
 from ...runtime.memory import empty
-from ..column_names import Choose, ColumnNames, Weight, choose_columns
+from ..column_names import USUAL, Choose, ColumnNames
 from ..file_checks import FileState, check_decompressed, unchanged
 from ..libraries.arrow_batches import EDGE_BYTES, Batches, OpenFile
 from ..libraries.arrow_tables import (
@@ -52,9 +52,8 @@ class _Batch(NamedTuple):
     messages: tuple[_Bytes, ...] = ()
 
 
-def read_arrow(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeList:
-    """Read an Arrow IPC file or stream; `choose_columns` finds its columns, also among `keys`."""
-    choose = partial(choose_columns, weight=weight)
+def read_arrow(path: Place, choose: Choose = USUAL, keys: Keys = ()) -> EdgeList:
+    """Read an Arrow IPC file or stream; some columns may be among `keys`."""
     with arrow_errors(path):
         opened = _opened(path, choose, keys)
         _check_size(path, opened)
@@ -73,10 +72,10 @@ def arrow_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any]:
                 yield opened.names, table.slice(start, _TABLE_ROWS)
 
 
-def arrow_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:
+def arrow_source(path: Place, choose: Choose = USUAL, keys: Keys = ()) -> EdgeSource:
     """Return an Arrow IPC file or stream as a source, reading only its metadata."""
     with arrow_errors(path):
-        opened = _opened(path, partial(choose_columns, weight=weight), keys)
+        opened = _opened(path, choose, keys)
         dtypes = _check_size(path, opened)
     names, batches = opened.names, opened.batches
     row = sum(dtype.itemsize for dtype in dtypes.values())

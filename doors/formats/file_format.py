@@ -16,7 +16,7 @@ from ...errors import GraphError, OptionError, file_errors
 from ...graphs.edge_list import EdgeList
 from ...graphs.edge_table import EdgeTable
 from ...graphs.source import EdgeSource
-from ..column_names import Chooser, Weight
+from ..column_names import Choice, Chooser
 from ..file_checks import FileState, unchanged
 from ..places.folders import Part
 from ..places.url import Place
@@ -36,9 +36,9 @@ class Format:
     """The functions that read and write one file format.
 
     Functions that read a file raise FileFormatError if it cannot be read or is malformed. The error
-    names the file and the line, array, column or edge. Functions with the name of the weights as an
-    argument raise OptionError if the file has no such column. All functions may raise OptionError
-    for a missing package.
+    names the file and the line, array, column or edge. Functions with a `Choice` of columns as an
+    argument raise OptionError if the file has no such column of weights. All functions may raise
+    OptionError for a missing package.
     """
 
     #: Value of `format=`. For a plugin, the name of its entry point.
@@ -60,17 +60,15 @@ class Format:
     #: For text, in place of `read`: takes a path and yields a `text.blocks.Header`, then blocks of
     #: the columns u, v and weight. All weights are None if edges have no weights.
     blocks: Callable[..., Iterator[Any]] | None = None
-    #: For vertices with names: takes a path, a function from the names of all columns to
-    #: `ColumnNames`, and the columns that the names of folders state (`Keys`). Yields the chosen
-    #: columns with a `pyarrow.Table` of them, block by block. If a format has `tables`, its `read`,
-    #: `blocks` and `stream` also take these keys, after the name of the weights.
+    #: For vertices with names: takes a path, a `Choice` of columns, and the columns that the names
+    #: of folders state (`Keys`). Yields the chosen columns with a `pyarrow.Table` of them, block by
+    #: block. If a format has `tables`, its `read`, `blocks` and `stream` also take these keys.
     tables: Callable[..., Iterator[Any]] | None = None
     #: Takes a path and returns the bytes of the arrays that `read` creates; reads only headers. If
     #: memory is bounded, a file without `blocks` and `stream` is read as a whole. The bound must be
     #: at least twice these bytes or, without `size`, 64 times the size of the file.
     size: Callable[[Place], int] | None = None
-    #: Whether columns have names. If so, `read`, `blocks` and `stream` also take the name of the
-    #: weights.
+    #: Whether columns have names. If so, `read`, `blocks` and `stream` also take a `Choice`.
     has_columns: bool = False
     #: Whether `blocks` and `tables` read text, and take its `encoding` as an optional argument.
     is_text: bool = False
@@ -85,12 +83,9 @@ class Format:
     #: so that the bound includes it.
     writes_with: str = ""
 
-    def graph(self, part: Part, weight: Weight) -> EdgeList:
-        """Read a graph with the weights of this name; None stands for weight 1 on every edge.
-
-        `weight` may also be the columns of both ends and optionally of the weights, as a tuple.
-        """
-        path, options = part.place, tuple(self._options(part, weight).values())
+    def graph(self, part: Part, choice: Choice) -> EdgeList:
+        """Read a graph with the chosen columns."""
+        path, options = part.place, tuple(self._options(part, choice).values())
         with contextlib.nullcontext() if self.is_folder else unchanged(path, FileState.of(path)):
             if self.read is not None:
                 graph = self.read(path, *options)
@@ -99,18 +94,18 @@ class Format:
                 graph = join_blocks(path, read(path, *options))
             else:
                 raise OptionError(f"{path}: format {self.name!r} can only be written")
-        graph = graph if self.has_columns else chosen_weight(graph, weight)
+        graph = graph if self.has_columns else chosen_weight(graph, choice)
         return graph.replaced(files=((str(path), graph.num_edges),), counted_in=str(path))
 
-    def source(self, part: Part, weight: Weight, *, is_bounded: bool = False) -> EdgeSource | None:
+    def source(self, part: Part, choice: Choice, *, is_bounded: bool) -> EdgeSource | None:
         """Return a graph as a source; None if the format cannot be streamed.
 
         Text is streamed only if memory is bounded, because each scan parses it again. Formats
         without columns keep their weights even if `weight` is None.
         """
-        path, options = part.place, self._options(part, weight)
+        path, options = part.place, self._options(part, choice)
         if not self.has_columns:
-            check_weight(weight)
+            check_weight(choice)
         if self.stream is not None:
             return self.stream(path, *options.values())
         if self.blocks is None or not is_bounded:
@@ -128,13 +123,13 @@ class Format:
         with unchanged(path, FileState.of(path)), file_errors(path, GraphError):
             yield from self.tables(path, choose, part.keys, **_encoding(part))
 
-    def _options(self, part: Part, weight: Weight) -> dict[str, Any]:
+    def _options(self, part: Part, choice: Choice) -> dict[str, Any]:
         """Return the arguments of `read`, `blocks` and `stream` after the path."""
-        if isinstance(weight, tuple) and not self.has_columns:
+        if choice.ends is not None and not self.has_columns:
             message = f"format {self.name!r} has no columns to choose by columns="
             raise OptionError(f"{part.place}: {message}")
         keys = {"keys": part.keys} if part.keys and self.tables else {}
-        return {"weight": weight, **keys} if self.has_columns else {}
+        return {"choose": choice, **keys} if self.has_columns else {}
 
 
 def _encoding(part: Part) -> dict[str, str]:

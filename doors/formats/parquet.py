@@ -17,7 +17,7 @@ from ...graphs.edge_table import EdgeTable
 from ...graphs.libraries import pa, parquet
 from ...graphs.source import EdgeSource
 from ...runtime.team import team, threads_sharing
-from ..column_names import Choose, ColumnNames, Weight, choose_columns
+from ..column_names import USUAL, Choose, ColumnNames
 from ..file_checks import FileState, max_expanded_size, unchanged
 from ..libraries.arrow_batches import Batches, OpenFile
 from ..libraries.arrow_tables import (
@@ -37,9 +37,9 @@ from .file_format import IDENTITY, Format, SavedForest, parse_identity
 _GROUP_ROWS, _TABLE_ROWS = 2**18, 2**17
 
 
-def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) -> EdgeList:
-    """Read a Parquet file; `choose_columns` finds its columns, also among `keys` of its folders."""
-    groups, dtypes, num_vertices = _row_groups(path, weight, keys)
+def read_parquet(path: Place, choose: Choose = USUAL, keys: Keys = ()) -> EdgeList:
+    """Read a Parquet file; some columns may be among `keys`, those of its folders."""
+    groups, dtypes, num_vertices = _row_groups(path, choose, keys)
     # Concatenation would double the memory.
     columns = [np.empty(groups.num_edges, dtype) for dtype in dtypes]
 
@@ -54,9 +54,9 @@ def read_parquet(path: Place, weight: str | None = "weight", keys: Keys = ()) ->
         return EdgeList(*columns, num_vertices=num_vertices)
 
 
-def parquet_source(path: Place, weight: Weight = "weight", keys: Keys = ()) -> EdgeSource:
+def parquet_source(path: Place, choose: Choose = USUAL, keys: Keys = ()) -> EdgeSource:
     """Return a Parquet file as a source, reading only its footer."""
-    groups, (_, _, *weights), num_vertices = _row_groups(path, weight, keys)
+    groups, (_, _, *weights), num_vertices = _row_groups(path, choose, keys)
     weight_dtype = weights[0] if weights else np.dtype(np.int64)
     return EdgeSource((groups,), num_vertices, weight_dtype=weight_dtype)
 
@@ -71,13 +71,13 @@ def parquet_tables(path: Place, choose: Choose, keys: Keys = ()) -> Iterator[Any
 
 
 def _row_groups(
-    path: Place, weight: Weight, keys: Keys
+    path: Place, choose: Choose, keys: Keys
 ) -> tuple[RowGroups, list[np.dtype[Any]], int | None]:
     """Return the row groups, the dtypes of their columns, and the number of vertices if stated."""
     state = FileState.of(path)
     with unchanged(path, state), _opened(path) as file:
         schema = keyed_schema(file.schema_arrow, keys)
-        names = choose_columns(schema.names, weight)
+        names = choose(schema.names)
         dtypes = arrow_dtypes(names, schema)
         num_vertices = stated_num_vertices(file.metadata.metadata)
         starts, columns_bytes = _starts(file.metadata), _columns_bytes(file.metadata, names)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...errors import FileFormatError, GraphError, file_errors
 from ...graphs.edge_list import Columns, EdgeList
 from ...graphs.libraries import compute, kinds, pa
-from ..column_names import ColumnNames, Weight, choose_columns
+from ..column_names import ColumnNames
 from ..places.folders import Keys
 from ..places.url import Place
 
@@ -199,9 +199,9 @@ def arrow_columns(names: ColumnNames, table: Any, first_edge: int = 0) -> Column
     return u, v, weight[0] if weight else None
 
 
-def arrow_graph(table: Any, weight: Weight) -> EdgeList:
-    """Convert a `pyarrow.Table` to an edge list; `choose_columns` finds its columns."""
-    columns = arrow_columns(choose_columns(table.column_names, weight), table)
+def arrow_graph(names: ColumnNames, table: Any) -> EdgeList:
+    """Convert a `pyarrow.Table` to an edge list."""
+    columns = arrow_columns(names, table)
     return EdgeList(*columns, num_vertices=stated_num_vertices(table.schema.metadata))
 
 

@@ -518,6 +518,8 @@ def test_columns_of_numbers_by_name_and_position():
             minimum_spanning_forest(frame, columns=columns)
     with pytest.raises(OptionError, match="columns and positions are for tables"):
         minimum_spanning_forest(([0], [1]), columns=(0, 1))
+    with pytest.raises(OptionError, match="columns= is for tables"):
+        minimum_spanning_forest(networkx.path_graph(3), columns=("u", "v"))
 
 
 def test_tables_numbered_from_one():

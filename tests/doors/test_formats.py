@@ -16,6 +16,7 @@ import mstflow
 from graph_files import png_header, save_columns
 from graph_strategies import edge_lists
 from mstflow import EdgeList
+from mstflow.doors.column_names import Choice
 from mstflow.doors.formats import FORMATS, format_names
 from mstflow.doors.formats.text.row_parser import BLOCK_SIZE
 from mstflow.doors.read import read
@@ -52,8 +53,8 @@ def test_csv_with_other_columns(tmp_path_factory, edges, names, block_size, data
         lines.append((delimiter + gap).join((record | {"name": text})[name] for name in names))
     path = tmp_path_factory.mktemp("csv") / "edges.csv"
     path.write_bytes((newline.join(lines) + newline).encode())
-    assert edges_of(read_csv(path, "length", block_size=block_size)) == edges
-    assert read_csv(path, None, block_size=block_size).weight.tolist() == [1] * len(edges)
+    assert edges_of(read_csv(path, Choice("length"), block_size=block_size)) == edges
+    assert read_csv(path, Choice(None), block_size=block_size).weight.tolist() == [1] * len(edges)
 
 
 @given(ANY_EDGES, st.booleans(), st.sampled_from([",", ";", "\t", " "]), BLOCK_SIZES)

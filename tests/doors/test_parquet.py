@@ -11,6 +11,7 @@ from pyarrow import parquet
 
 import mstflow
 from graph_strategies import WEIGHT_DTYPES, edge_lists
+from mstflow.doors.column_names import Choice
 from mstflow.doors.formats.parquet import RowGroups, parquet_source, read_parquet
 from mstflow.doors.write import write_graph
 from mstflow.errors import FileFormatError, OptionError
@@ -24,8 +25,8 @@ def written(path, table, **options):
     return path
 
 
-def row_groups(path, *weight):
-    return [read() for each in parquet_source(path, *weight).segments for _, read in each.reads(1)]
+def row_groups(path, *choice):
+    return [read() for each in parquet_source(path, *choice).segments for _, read in each.reads(1)]
 
 
 @given(edge_lists(), st.integers(1, 50))
@@ -72,11 +73,11 @@ def test_written_columns_lack_no_values(tmp_path):
 def test_columns_are_found_by_name(tmp_path, ends):
     table = {"length": NAMED["weight"], ends[1]: NAMED["v"], "name": ["a"] * 3, ends[0]: NAMED["u"]}
     path = written(tmp_path / "g.parquet", table, row_group_size=2)
-    graph = read_parquet(path, "length")
+    graph = read_parquet(path, Choice("length"))
     assert (graph.u.tolist(), graph.weight.tolist()) == (NAMED["u"], NAMED["weight"])
-    assert read_parquet(path, None).weight.tolist() == [1, 1, 1]
-    assert [group[2] for group in row_groups(path, None)] == [None, None]
-    _, second = row_groups(path, "length")
+    assert read_parquet(path, Choice(None)).weight.tolist() == [1, 1, 1]
+    assert [group[2] for group in row_groups(path, Choice(None))] == [None, None]
+    _, second = row_groups(path, Choice("length"))
     assert [column.tolist() for column in second] == [[2], [0], [2.0]]
 
 
@@ -110,7 +111,7 @@ def test_tables_that_are_refused(tmp_path, changes, message):
 def test_missing_column_of_weights(tmp_path):
     path = written(tmp_path / "g.parquet", NAMED)
     with pytest.raises(OptionError, match="no column 'length' for the weights; found u, v, weight"):
-        read_parquet(path, "length")
+        read_parquet(path, Choice("length"))
 
 
 @pytest.mark.parametrize("damage", ["empty", "text", "cut", "absent", "folder"])

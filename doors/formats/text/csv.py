@@ -16,7 +16,7 @@ from ....errors import FileFormatError, OptionError
 from ....graphs.edge_table import EdgeTable
 from ....graphs.libraries import arrow_csv, compute, pa
 from ....graphs.vertex_names import name_columns
-from ...column_names import Choose, Chooser, ColumnNames, Weight, choose_columns, columns_in
+from ...column_names import USUAL, Choice, ColumnNames, columns_in
 from ...libraries.arrow_tables import arrow_errors, arrow_values, with_keys
 from ...places.folders import Keys
 from ...places.url import Place
@@ -44,25 +44,19 @@ _BLOCK_SIZE = 2**24  # bytes of a block of names, which several threads parse
 
 
 def csv_blocks(
-    path: Place, weight: Weight = "weight", keys: Keys = (), *, encoding: str | None = None
+    path: Place, choose: Choice = USUAL, keys: Keys = (), *, encoding: str | None = None
 ) -> Blocks:
     """Yield the header and the blocks of a table, plain or compressed, with an edge in each line.
 
-    The first line has the names of the columns. `choose_columns` finds the columns of the
-    graph; all others are ignored. If the first line contains a number, but not the names of both
-    ends, it is not a header, and the columns are u, v and optionally weight. The delimiter is the
-    first of comma, semicolon, tab and space that occurs in the first line. Lines before it that
-    start with `#` or `%` are comments. Fields may be quoted; spaces around them are ignored. Ids
-    and weights are parsed as in `txt_blocks`. The weight may be one of `keys`, the columns that the
-    names of the file's folders state.
+    The first line has the names of the columns, of which `choose` finds those of the graph. If it
+    contains a number, but not the names of both ends, it is not a header, and the columns are u, v
+    and optionally weight. The delimiter is the first of comma, semicolon, tab and space that occurs
+    in the first line. Lines before it that start with `#` or `%` are comments. Fields may be
+    quoted; spaces around them are ignored. Ids and weights are parsed as in `txt_blocks`. The
+    weight may be one of `keys`, the columns that the names of the file's folders state.
     """
     with open_text(path, encoding) as file:
-        choose = partial(choose_columns, weight=weight)
-        ends = weight[:2] if isinstance(weight, tuple) else None
-        by_position = isinstance(weight, tuple | int)
-        delimiter, names, chosen, has_header = _read_head(
-            file, choose, keys, ends=ends, by_position=by_position
-        )
+        delimiter, names, chosen, has_header = _read_head(file, choose, keys)
         stated = {name: value for name, value in keys if name not in names}
         if in_folders := stated.keys() & {chosen.u, chosen.v}:
             message = (
@@ -87,7 +81,7 @@ def csv_blocks(
 
 def csv_tables(
     path: Place,
-    choose: Chooser,
+    choose: Choice,
     keys: Keys = (),
     *,
     encoding: str | None = None,
@@ -100,14 +94,7 @@ def csv_tables(
     skipped.
     """
     with open_text(path, encoding) as file:
-        delimiter, names, chosen, _ = _read_head(
-            file,
-            choose,
-            keys,
-            ends=choose.ends,
-            by_position=choose.is_by_position,
-            has_names=True,
-        )
+        delimiter, names, chosen, _ = _read_head(file, choose, keys, has_names=True)
         comments = _COMMENTS if delimiter == b" " else comments
         number = file.number + 1
         wanted = [name for name in chosen.present if name in names]
@@ -201,11 +188,9 @@ def row_fields(names: Sequence[str], chosen: ColumnNames) -> tuple[str, ...]:
 
 def _read_head(
     file: TextFile,
-    choose: Choose,
+    choose: Choice,
     keys: Keys,
     *,
-    ends: Sequence[Any] | None,
-    by_position: bool,
     has_names: bool = False,
 ) -> tuple[bytes, list[str], ColumnNames, bool]:
     """Read the first line, and choose the columns of the graph.
@@ -231,12 +216,12 @@ def _read_head(
     if len(names) > _MAX_COLUMNS:
         file.fail(number, f"{len(names)} columns, more than {_MAX_COLUMNS}")
     check_is_table(file, rows, delimiter.decode())
-    has_header = not (by_position and has_names) and is_header(names, ends)
+    has_no_header = has_names and choose.is_by_position
+    has_header = not has_no_header and is_header(names, choose.ends)
     try:
         if not has_header:
-            positions = ends if by_position and has_names else None
-            check_is_edge(file, rows, delimiter.decode(), positions)
-            if len(names) > 3 and not by_position:
+            check_is_edge(file, rows, delimiter.decode(), choose.ends if has_no_header else None)
+            if len(names) > 3 and not has_no_header and (has_names or choose.is_usual):
                 raise ValueError(
                     f"{len(names)} columns without a header; choose columns by position from 0, as "
                     "in columns=(0, 1, 2)"

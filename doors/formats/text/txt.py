@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ....errors import FileFormatError, GraphError
 from ....graphs.edge_list import Columns
-from ...column_names import Weight, choose_columns
+from ...column_names import USUAL, Choice
 from ...weights import check_weight
 from ..file_format import Format
 from .blocks import Blocks, Header
@@ -22,7 +22,7 @@ _COMMENTS = b"#%"
 _MAX_PENDING_LINES = 2**16
 
 
-def txt_blocks(path: Path, weight: Weight = "weight", *, encoding: str | None = None) -> Blocks:
+def txt_blocks(path: Path, choose: Choice = USUAL, *, encoding: str | None = None) -> Blocks:
     """Yield the header and the blocks of a text edge list, plain or compressed.
 
     Vertices are numbered from 0. Lines that start with `#` or `%` are comments. The numbers of
@@ -30,30 +30,30 @@ def txt_blocks(path: Path, weight: Weight = "weight", *, encoding: str | None = 
     Without weights, a first line of two numbers is an edge, and it is an error if it could be the
     numbers of vertices and edges, too.
 
-    `weight` may be a position, or a tuple of the positions of both ends and optionally the weights.
-    Then the file does not state numbers of vertices and edges, and a line has any number of fields.
+    If columns are chosen by position, the file does not state numbers of vertices and edges, and a
+    line has any number of fields.
 
     Weights are int64; uint64 if one exceeds int64; float64 if one is decimal. If float64 would
     round an integer, the file is refused.
     """
     with open_text(path, encoding) as file:
         _check_first_lines(file)
-        if isinstance(weight, tuple | int):
-            weight = (0, 1, weight) if isinstance(weight, int) else weight
+        if not choose.is_usual:
+            chosen = Choice(choose.weight, choose.ends or (0, 1))
             number, first = file.first_row(_COMMENTS, "edges")
             file.unread(number, first)
             names = [str(position) for position in range(len(split_fields(first)))]
             try:
-                fields = row_fields(names, choose_columns(names, weight))
+                fields = row_fields(names, chosen(names))
             except GraphError as error:
                 file.fail(number, str(error))
             yield Header()
             yield from read_rows(file, LineLayout(_COMMENTS, fields, columns=range(len(fields))))
             return
-        check_weight(weight)
+        check_weight(choose)
         counts, width = _read_head(file)
         num_vertices = counts[0][1] if counts else None
-        fields = ("u", "v", "weight" if weight else "2")[:width]
+        fields = ("u", "v", "weight" if choose.weight else "2")[:width]
         # Ids from 1 to the stated number are valid, too: then vertex 0 has no edge.
         num_ids = num_vertices + 1 if num_vertices else num_vertices
         layout = LineLayout(_COMMENTS, fields, num_vertices=num_ids, columns=range(width))
