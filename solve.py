@@ -164,9 +164,9 @@ def _check_pipeline(request: Request) -> None:
         raise OptionError(message)
     if request.is_custom:
         pipeline.check()
-    if request.is_custom and "forest" not in pipeline.fields_written:
-        message = f"no stage of pipeline {pipeline.name!r} writes 'forest'; check its steps"
-        raise OptionError(message)
+        if "forest" not in pipeline.fields_written:
+            message = f"no stage of pipeline {pipeline.name!r} writes 'forest'; check its steps"
+            raise OptionError(message)
 
 
 def _known_columns(fields: dict[str, Any]) -> tuple[Any, ...]:

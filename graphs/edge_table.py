@@ -29,7 +29,7 @@ class EdgeTable:
     read: Callable[[int], Iterator[Sequence[NDArray[Any]]]]
     #: All columns, if they are in memory.
     columns: NamedColumns | None = None
-    #: For a forest, the identity of its graph (see `forest_file.graph_identity`) and `maximum`.
+    #: For a forest, the identity of its graph (see `saved_forest.graph_identity`) and `maximum`.
     identity: Mapping[str, Any] | None = None
     #: Name of the step in progress reports.
     step: str = "write edges"

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Reading(TypedDict, total=False):
-    """The options of `mstflow.read`, which documents them; each may be left out."""
+    """The options; see `mstflow.minimum_spanning_forest`. Each may be left out."""
 
     format: str | None
     num_vertices: int | None

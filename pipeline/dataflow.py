@@ -25,6 +25,7 @@ from .steps import (
     Nested,
     Recurse,
     Step,
+    Steps,
     compounds_of,
     names_read,
     needed_before,
@@ -69,7 +70,7 @@ class ByBackend:
 
 
 @dataclass(frozen=True, eq=False)
-class Dataflow:
+class Dataflow(Steps):
     """A sequence of steps, with its initial fields and its results.
 
     Attributes
@@ -80,12 +81,8 @@ class Dataflow:
         As for `Pipeline`.
     """
 
-    name: str
-    steps: tuple[Step, ...]
     inputs: Mapping[str, FieldState]
-    result: tuple[str, ...]
     summary: str
-    values: Mapping[str, Any]
     footprint: float = 1.0
 
     def __post_init__(self) -> None:

@@ -92,7 +92,7 @@ class Pipeline(Dataflow):
         given = as_steps(steps)
         inner = (step for step in leaves_of(given) if isinstance(step, Nested))
         values = dict(ChainMap(dict(values or {}), *(step.values for step in inner)))
-        super().__init__(name, given, INPUTS, result, summary, values, footprint)
+        super().__init__(name, given, result, values, INPUTS, summary, footprint)
         object.__setattr__(self, "steps", resolved(self, given))
         if hidden := self.values.keys() & (RESERVED_NAMES | INPUTS.keys()):
             names = ", ".join(sorted(hidden))
@@ -211,7 +211,7 @@ class Pipeline(Dataflow):
         def edited(step: Any) -> Sequence[Any]:
             if isinstance(step, Nested) and isinstance(inner := step.pipeline, Pipeline):
                 has_stage = any(stage.name == name for stage in inner.stages())
-                return (step.edited(inner._edit(name, change)) if has_stage else step,)
+                return (Nested.of(inner._edit(name, change), step.outer) if has_stage else step,)
             if not isinstance(step, Stage) or step.name != name:
                 return (step,)
             return [*edit(as_steps(change(step)), lambda new: (_like(step, new),))]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from ..errors import PipelineError
 from ..stages import Stage
@@ -98,25 +98,14 @@ class Recurse:
         return copy
 
 
-@runtime_checkable
-class Inner(Protocol):
-    """A pipeline, as a step uses it."""
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps in order, from which a `Dataflow` is derived; see `Pipeline` for the attributes."""
 
-    @property
-    def name(self) -> str:
-        """The name of the pipeline."""
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps in order."""
-
-    @property
-    def result(self) -> tuple[str, ...]:
-        """The fields that it returns."""
-
-    @property
-    def values(self) -> Mapping[str, Any]:
-        """Its initial fields besides those of a run."""
+    name: str
+    steps: tuple[Step, ...]
+    result: tuple[str, ...]
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +152,7 @@ class Nested:
         Whether the inner pipeline contains this step.
     """
 
-    pipeline: Inner
+    pipeline: Steps
     inputs: frozenset[str]
     types: Mapping[str, Field]
     outer: Mapping[str, str]
@@ -172,7 +161,7 @@ class Nested:
     is_recursive: bool = False
 
     @classmethod
-    def of(cls, pipeline: Inner, outer: Mapping[str, str] | None = None) -> Nested:
+    def of(cls, pipeline: Steps, outer: Mapping[str, str] | None = None) -> Nested:
         """Return a pipeline as a step."""
         types = written(pipeline.steps)
         inputs = _inputs(pipeline.steps, pipeline.result, types)
@@ -187,10 +176,6 @@ class Nested:
             for name in (*self.inputs, *self.pipeline.result, *axes)
         }
         return replace(self, outer=outer, prefix=prefix + self.prefix)
-
-    def edited(self, pipeline: Inner) -> Nested:
-        """Return the step with an edited copy of its pipeline."""
-        return Nested.of(pipeline, self.outer)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -247,10 +232,10 @@ Step = Stage | Compound | Nested | Recurse | Binding
 
 def as_steps(steps: Iterable[Any]) -> tuple[Step, ...]:
     """Return steps with each pipeline as a `Nested` step."""
-    return tuple(Nested.of(step) if isinstance(step, Inner) else step for step in steps)
+    return tuple(Nested.of(step) if isinstance(step, Steps) else step for step in steps)
 
 
-def resolved(pipeline: Inner, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def resolved(pipeline: Steps, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return steps with each `Recurse` as a `Nested` step that contains the pipeline itself."""
     found = [step for step in leaves_of(steps) if isinstance(step, Recurse)]
     types, result, prefix = written(steps), pipeline.result, f"{pipeline.name}."
@@ -264,7 +249,7 @@ def resolved(pipeline: Inner, steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _within(
-    step: Any, pipeline: Inner, inputs: frozenset[str], types: Mapping[str, Field], prefix: str
+    step: Any, pipeline: Steps, inputs: frozenset[str], types: Mapping[str, Field], prefix: str
 ) -> Step:
     if isinstance(step, Recurse):
         return Nested(pipeline, inputs, types, step.names, prefix, step.adds, is_recursive=True)
@@ -368,14 +353,10 @@ def edit(steps: Iterable[Step], change: Callable[[Any], Sequence[Step]]) -> Iter
             problem = "writes a verdict; it can be replaced by one stage"
             raise PipelineError(f"{step.verdict.title} {problem}")
         body = tuple(edit(step.steps, change))
-        yield replace_steps(step, verdict[0], body)
-
-
-def replace_steps(step: Compound, verdict: Stage, body: Sequence[Step]) -> Compound:
-    """Return a loop or condition with other steps."""
-    if isinstance(step, Loop):
-        return Loop(*body, until=verdict, rounds=step.rounds)
-    return When(verdict, *body)
+        if isinstance(step, Loop):
+            yield Loop(*body, until=verdict[0], rounds=step.rounds)
+        else:
+            yield When(verdict[0], *body)
 
 
 def walk(

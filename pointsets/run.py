@@ -71,10 +71,10 @@ def _with_results(pipeline: Dataflow) -> Dataflow:
     return Dataflow(
         pipeline.name,
         (*pipeline.steps, fragments.sort_forest_ids),
-        pipeline.inputs,
         tuple(dict.fromkeys(("forest", "core_distance", *pipeline.result))),
-        pipeline.summary,
         pipeline.values,
+        pipeline.inputs,
+        pipeline.summary,
     )
 
 

@@ -30,8 +30,6 @@ except ModuleNotFoundError:  # Windows
 
 #: The name of the file in a folder that is locked.
 LOCK = "mstflow.lock"
-#: Its name in a scratch folder.
-_LOCK = "lock"
 #: The folder of a checkpoint with the numbered pairs of names.
 NUMBERED_FOLDER = "pairs"
 #: Error numbers of a lock that another run holds.
@@ -134,14 +132,14 @@ def scratch_folder(parent: str | None = None) -> Iterator[str]:
         try:
             created = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
             folder = stack.enter_context(created)
-            file = os.open(os.path.join(folder, f"{_LOCK}.draft"), os.O_CREAT | os.O_RDWR, 0o600)
+            file = os.open(os.path.join(folder, f"{LOCK}.draft"), os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
             message = f"cannot create a temporary folder in {parent}: {error.strerror}"
             raise OptionError(message) from error
         stack.callback(os.close, file)
         with contextlib.suppress(OSError):  # no locks; Windows does not rename an open file
             try_lock(file)
-            os.rename(f"{folder}/{_LOCK}.draft", f"{folder}/{_LOCK}")  # others see a held lock
+            os.rename(f"{folder}/{LOCK}.draft", f"{folder}/{LOCK}")  # others see a held lock
         yield folder
 
 
@@ -171,7 +169,7 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
         with contextlib.suppress(OSError):
             if path.lstat().st_uid != os.geteuid():
                 continue
-            file = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            file = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 if try_lock(file):
                     shutil.rmtree(path, ignore_errors=True)

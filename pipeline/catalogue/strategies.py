@@ -92,7 +92,7 @@ def _scan_flow(*, rescans: bool, with_weights: bool) -> Dataflow:
     steps = (scan.start_scans, *scans, fragments.sort_forest_ids)
     result = ("forest", "weighed", "weights") if with_weights else ("forest",)
     none = dict.fromkeys(("labels", "limit", "weighed", "weights"))  # before the first scan
-    return Dataflow("scan", steps, _SCAN_FIELDS, result, summary, none)
+    return Dataflow("scan", steps, result, none, _SCAN_FIELDS, summary)
 
 
 _SCAN = _scan_flow(rescans=True, with_weights=False)
@@ -105,16 +105,18 @@ _SWEEP = Dataflow(
         sweep.join_range,
         sweep.read_forest,
     ),
-    {"source": FieldState(_SOURCE.field), **_STRATEGY_FIELDS},  # the graph is not split
     ("forest",),
-    "write the edges to buckets on disk, and remove one range of vertices after another",
     {},
+    {"source": FieldState(_SOURCE.field), **_STRATEGY_FIELDS},  # the graph is not split
+    "write the edges to buckets on disk, and remove one range of vertices after another",
 )
 
 
 _EXCHANGE = Dataflow(
     "exchange",
     (*_LOAD, *EXCHANGE_STEPS, fragments.sort_forest_ids),
+    ("forest",),
+    EXCHANGE_VALUES,
     {
         **_STRATEGY_FIELDS,
         "source": _SOURCE,
@@ -122,9 +124,7 @@ _EXCHANGE = Dataflow(
         "few": _COUNT,  # the number of edges that one rank joins
         "num_partitions": _COUNT,
     },
-    ("forest",),
     "divide the vertices among the partitions, which exchange their lightest edges",
-    EXCHANGE_VALUES,
 )
 
 
@@ -281,7 +281,7 @@ def _extended(
         steps = (*_without_unused_keys(first, pipeline), *pipeline.steps, *last)
         graph = _SOURCE if read == "source" else FieldState(field_of(Columns), in_partitions=True)
         inputs = {read: graph, **_STRATEGY_FIELDS}
-        flows[name, first] = Dataflow(name, steps, inputs, result, summary, pipeline.values)
+        flows[name, first] = Dataflow(name, steps, result, pipeline.values, inputs, summary)
     return flows[name, first]
 
 

@@ -101,7 +101,10 @@ RULES = (
 )
 
 
-def plan(situation: Situation, rates: Rates | None = None) -> Plan:
+def plan(
+    situation: Situation,
+    rates: Rates = Rates(),  # noqa: B008  # immutable
+) -> Plan:
     """Plan a run; raise an error if options conflict, or if memory is too small.
 
     If a bound on memory is too small, the error states the smallest one that is enough.
@@ -121,10 +124,10 @@ def plan(situation: Situation, rates: Rates | None = None) -> Plan:
         advice=_advice(situation),
     )
     if chosen.exchanges:
-        return _plan_exchange(decided, situation, rates or Rates())
+        return _plan_exchange(decided, situation, rates)
     holds_forests = bool(chosen.load_forests) and _reduces_first(situation)
     add_memory = _PLANNERS.get("scanner" if holds_forests else chosen.reader)
-    return decided if add_memory is None else add_memory(decided, situation, rates or Rates())
+    return decided if add_memory is None else add_memory(decided, situation, rates)
 
 
 def _choose(situation: Situation) -> tuple[str, str]:

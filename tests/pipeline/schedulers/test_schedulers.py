@@ -31,7 +31,7 @@ from mstflow.pipeline.schedulers.opening import open_scheduler
 from mstflow.pipeline.schedulers.processes import local_cluster
 from mstflow.pipeline.schedulers.scheduler import Inline, worker_backend
 from mstflow.primitives import Backend
-from mstflow.runtime.scratch import scratch_folder
+from mstflow.runtime.scratch import LOCK, scratch_folder
 from mstflow.stages.fields import Chosen, Count, Edges, Verdict
 from processes import run_python
 from scanning import scan
@@ -477,7 +477,7 @@ def test_folders_that_may_be_in_use_are_kept(tmp_path):
         own = os.path.basename(folder).rpartition("-")[0]
         (tmp_path / f"{own}-unlocked").mkdir()
         (tmp_path / "mstflow-another_host-x").mkdir()
-        (tmp_path / "mstflow-another_host-x" / "lock").touch()
+        (tmp_path / "mstflow-another_host-x" / LOCK).touch()
         locked = f"""
 from mstflow.runtime.scratch import scratch_folder
 with scratch_folder({str(tmp_path)!r}):
