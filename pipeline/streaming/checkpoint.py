@@ -61,7 +61,10 @@ class Record:
             return None
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.EINVAL):  # offsets of a damaged archive
-                raise
+                raise OptionError(
+                    f"{self.path}: cannot read the checkpoint: {error.strerror}; make it readable, "
+                    "or remove it and repeat the call, which then computes it again"
+                ) from error
             return None
 
     def save(self, arrays: Iterable[NDArray[Any]], state: dict[str, Any]) -> None:
@@ -76,7 +79,10 @@ class Record:
             draft.replace(path)
         except OSError as error:
             draft.unlink(missing_ok=True)
-            raise OptionError(f"{path}: cannot write the checkpoint: {error.strerror}") from error
+            raise OptionError(
+                f"{path}: cannot write the checkpoint: {error.strerror or error}; earlier saves "
+                "are kept: repeat the call when the folder can be written"
+            ) from error
 
 
 def fingerprint(flow: Dataflow) -> str:

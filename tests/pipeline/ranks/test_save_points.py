@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import shutil
 import signal
 from collections.abc import Callable
@@ -192,12 +193,42 @@ def test_damaged_records_are_ignored(cluster, tmp_path):
         shutil.copytree(copy, kept)
 
 
+def fill_disk():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+
+
+def test_a_full_disk_ends_the_call_and_keeps_earlier_saves(cluster, tmp_path):
+    try:
+        with pytest.raises(OptionError, match=r"File too large; earlier saves are kept: repeat .*"):
+            run("skewed", cluster, tmp_path, function=fill_disk, verdicts=12, is_before=True)
+    finally:
+        cluster.run(resource.setrlimit, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    assert not list(tmp_path.glob("*.draft"))
+    assert min(rounds_of(run("skewed", cluster, tmp_path))) > 1
+    check_clean(cluster)
+
+
+def test_a_record_that_cannot_be_read_is_an_error(cluster, tmp_path):
+    kept = tmp_path / "kept"
+    solve("skewed", cluster, kept)
+    record = kept / "exchange-rank-1-0.npz"
+    record.unlink()
+    record.mkdir()
+    message = r"rank-1-0\.npz: cannot read the checkpoint: Is a directory; .* or remove it"
+    with pytest.raises(OptionError, match=message):
+        solve("skewed", cluster, kept)
+    record.rmdir()
+    solve("skewed", cluster, kept)
+    check_clean(cluster)
+
+
 def test_a_checkpoint_of_another_run_is_refused(cluster, tmp_path):
     kept = tmp_path / "kept"
     solve("skewed", cluster, kept)
     for name, options, differs in (
         ("grid", {}, "input"),
         ("skewed", {"partitions": 2}, "partitions"),
+        ("skewed", {"maximum": True}, "maximum"),
     ):
         with pytest.raises(OptionError, match=f"of another run: .*{differs}"):
             solve(name, cluster, kept, **options)

@@ -1,6 +1,8 @@
 """Scans find the same forest with any capacity and any partitions."""
 
+import gc
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -263,6 +265,21 @@ def test_a_damaged_record_is_ignored(tmp_path, graph, last):
         for damaged in (whole[: len(whole) // 2], whole.replace(b"\x05\0\0\0", b"\x06\0\0\0"), b""):
             record.write_bytes(damaged)
             assert np.array_equal(solve(graph, 1000, **options)[0], expected)
+
+
+def test_threads_load_records_at_once(tmp_path):
+    """Python 3.11 confuses two threads that evaluate headers if one is interrupted by the other."""
+    record = Record(str(tmp_path / "record"))
+    record.save([np.arange(3)] * 8, {})
+    threshold, interrupt = gc.get_threshold(), lambda *_: sum(range(100))
+    try:
+        gc.callbacks.append(interrupt)  # as `distributed` does
+        gc.set_threshold(5)
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(lambda _: record.load(), range(400)))
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(interrupt)
 
 
 def test_chunks_that_change_are_errors():
