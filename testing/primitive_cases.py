@@ -612,8 +612,8 @@ def deal_ends(rng, dtype, n):
         np.array([end[column] for end in dealt], dtype)
         for column, dtype in enumerate((index, index, key.dtype))
     )
-    place = [end[3] for end in dealt].index
-    places = (positions([place(2 * i + side) for i in range(n)], 2 * n) for side in (0, 1))
+    place = {end[3]: position for position, end in enumerate(dealt)}
+    places = (positions([place[2 * i + side] for i in range(n)], 2 * n) for side in (0, 1))
     return (u, v, key, width, count), {}, (positions(offsets, 2 * n), node, other, keys, *places)
 
 
