@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from os import PathLike
@@ -21,7 +22,7 @@ from .files import load_files, open_files
 from .formats import parts_of
 from .libraries.tables import is_lazy, is_table, series_as_table
 from .names.number import number_graph
-from .places.url import places_of
+from .places.url import Place, places_of
 
 #: Number of edges to search for vertex 0 at once; in most graphs the first search finds it.
 _BLOCK = 2**18
@@ -99,47 +100,32 @@ def open_graph(
     the calling thread: most lazy tables can be neither sent to a process nor shared by threads. By
     default, they do. For graphs with names, see `names.number.number_graph`.
     """
-    format_name, encoding = reading.get("format"), reading.get("encoding")
-    num_vertices, first_id = reading.get("num_vertices"), reading.get("first_id")
-    ends, columns = reading.get("ends"), reading.get("columns")
-    weight: Any = reading.get("weight", "weight")
     graph = series_as_table(graph)
     paths = places_of(graph)
-    for name, value in (("encoding", encoding), ("format", format_name)):
-        if value is not None and not paths:
-            raise OptionError(f"{name}= is for files, and this graph is a {type(graph).__name__}")
-    is_function = callable(weight) and ends is None  # `adopt` refuses it for other graphs
-    is_name = isinstance(weight, str | int | None) and not isinstance(weight, bool)
-    if not (is_name or is_function):
-        raise OptionError(f"weight must be a name, a position or None, not {weight!r}")
-    if ends is not None:
-        if columns is not None or first_id:
-            message = "columns= and first_id= are for numbers of vertices, ends= for names"
-            raise OptionError(message)
-        if num_vertices is not None:
-            raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
+    _check_options(graph, paths, reading)
+    weight: Any = reading.get("weight", "weight")
+    files: Any = {name: reading.get(name) for name in ("format", "encoding")}
+    if (ends := reading.get("ends")) is not None:
         cluster = scheduler if scheduler is not None and scheduler.is_remote else None
-        options: Any = {"encoding": encoding, "format": format_name, "cluster": cluster}
-        options |= {"memory": memory, "checkpoint": checkpoint}
-        return number_graph(graph, ends, weight, **options)
+        options: Any = {"memory": memory, "checkpoint": checkpoint, "cluster": cluster}
+        return number_graph(graph, ends, weight, **files, **options)
+    choice, place = chosen_columns(reading.get("columns"), weight), ""
     opened: EdgeList | EdgeSource
-    choice = chosen_columns(columns, weight)
-    if not paths or is_function:
-        is_inline = scheduler is None or scheduler.eager
-        if memory is not None and is_inline and is_lazy(graph):
-            opened = stream_table(graph, choice)
+    if paths and not callable(weight):  # `adopt` refuses a function
+        if is_streamed:
+            opened = open_files(paths, choice=choice, is_bounded=memory is not None, **files)
         else:
-            opened = adopt(graph, choice, may_stream=may_stream)
-    elif is_streamed:
-        is_bounded = memory is not None
-        opened = open_files(paths, format_name, choice, encoding=encoding, is_bounded=is_bounded)
+            parts = parts_of(paths, **files)
+            opened = load_files(parts, choice)
+            place = str(parts[0][0].place) if all(kind.has_columns for _, kind in parts) else ""
+    elif memory is not None and (scheduler is None or scheduler.eager) and is_lazy(graph):
+        opened = stream_table(graph, choice)
     else:
-        files = parts_of(paths, format_name, encoding)
-        opened = load_files(files, choice)
-        if first_id is None and all(kind.has_columns for _, kind in files):
-            _warn_if_counted_from_one(opened, str(files[0][0].place))
-    if first_id is None and isinstance(opened, EdgeList) and is_table(graph):
-        _warn_if_counted_from_one(opened, "the table")
+        opened = adopt(graph, choice, may_stream=may_stream)
+        place = "the table" if is_table(graph) else ""
+    first_id, num_vertices = reading.get("first_id"), reading.get("num_vertices")
+    if first_id is None and place and isinstance(opened, EdgeList):
+        _warn_if_counted_from_one(opened, place)
     opened = _subtract_first_id(opened, first_id or 0)
     if isinstance(opened, EdgeList):
         if num_vertices is None:
@@ -152,6 +138,21 @@ def open_graph(
     if weight is None:
         opened = replace(opened, unweighted=True, weight_dtype=np.dtype(np.int64))
     return opened
+
+
+def _check_options(graph: Any, paths: Sequence[Place], reading: Reading) -> None:
+    """Check that options of reading suit the graph, and each other."""
+    for name, value in (("encoding", reading.get("encoding")), ("format", reading.get("format"))):
+        if value is not None and not paths:
+            raise OptionError(f"{name}= is for files, and this graph is a {type(graph).__name__}")
+    weight, has_names = reading.get("weight", "weight"), reading.get("ends") is not None
+    is_name = isinstance(weight, str | int | None) and not isinstance(weight, bool)
+    if not is_name and (has_names or not callable(weight)):
+        raise OptionError(f"weight must be a name, a position or None, not {weight!r}")
+    if has_names and (reading.get("columns") is not None or reading.get("first_id")):
+        raise OptionError("columns= and first_id= are for numbers of vertices, ends= for names")
+    if has_names and reading.get("num_vertices") is not None:
+        raise OptionError("num_vertices= is for numbers; with ends=, the names determine it")
 
 
 def _subtract_first_id(graph: EdgeList | EdgeSource, first_id: Any) -> EdgeList | EdgeSource:
