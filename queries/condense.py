@@ -94,11 +94,29 @@ class CondensedTree:
         Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data
         Clustering, Visualization, and Outlier Detection", TKDD 10 (2015).
         """
-        densest_at_home = self.densest[self.home]
-        has_score = np.isfinite(self.density) & (densest_at_home > 0)
+        return self.scores(self.density, self.home)
+
+    def scores(self, density: NDArray[np.float64], home: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the score of vertices that leave the clusters `home` at these densities."""
+        densest = self.densest[home]
+        has_score = np.isfinite(density) & (densest > 0)
         with np.errstate(invalid="ignore"):
-            score = 1 - self.density / np.where(has_score, densest_at_home, 1)
-        return np.where(has_score, score, 0.0)
+            score = 1 - density / np.where(has_score, densest, 1)
+        return np.where(has_score, np.maximum(score, 0), 0.0)
+
+    def memberships(
+        self, density: NDArray[np.float64], cluster: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return how strongly vertices that leave the hierarchy at these densities are members.
+
+        `cluster` is the flat cluster of each vertex; -1 is noise, whose membership is 0.
+        """
+        is_member = cluster >= 0
+        death = np.where(is_member, self.death[cluster], 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.minimum(density, death) / death
+        is_certain = np.isinf(density) | (death == 0)
+        return np.where(is_member, np.where(is_certain, 1.0, share), 0.0)
 
 
 def condense(

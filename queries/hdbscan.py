@@ -107,12 +107,7 @@ def _label_vertices(tree: CondensedTree, label: list[int], epsilon: float) -> Cl
     if label[0] == 0:  # the root is selected: exclude the vertices that leave it early
         limit = (1 / epsilon) * (1 - TOLERANCE) if epsilon else tree.death[0]
         home[tree.density < limit] = -1
-    is_member = home >= 0
-    death = np.where(is_member, tree.death[home], 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.minimum(tree.density, death) / death
-    is_certain = np.isinf(tree.density) | (death == 0)
-    probability = np.where(is_member, np.where(is_certain, 1.0, share), 0.0)
+    probability = tree.memberships(tree.density, home)
     return Clusters(_number_by_first_vertex(home), probability, tree.outlier_scores)
 
 

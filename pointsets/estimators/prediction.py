@@ -163,14 +163,8 @@ def approximate_predict(
     while (is_above := is_outside & (cluster > 0) & (tree.birth[cluster] >= density)).any():
         cluster = np.where(is_above, tree.parent[cluster], cluster)
     labels = data.label[cluster]
-    is_member = labels >= 0
-    death = np.ones(len(labels))
-    death[is_member] = tree.death[data.clusters[labels[is_member]]]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.minimum(density, death) / death
-    is_certain = np.isinf(density) | (death == 0)
-    probabilities = np.where(is_member, np.where(is_certain, 1.0, share), 0.0)
-    found = labels, probabilities, nearest
+    selected = np.append(data.clusters, -1)[labels]  # the last entry is that of -1
+    found = labels, tree.memberships(density, selected), nearest
     return found if return_connecting_points else found[:2]
 
 
@@ -188,10 +182,7 @@ def approximate_predict_scores(clusterer: Any, points_to_predict: Any) -> Floats
     nearest, density = data.join(samples)
     is_known = data.search.kneighbors(samples, 1)[0].ravel() == 0
     density = np.where(is_known, data.tree.density[nearest], density)
-    densest = data.tree.densest[data.tree.home[nearest]]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        score = np.clip(1 - density / densest, 0, 1)
-    return np.where(np.isfinite(density) & (densest > 0), score, 0.0)
+    return data.tree.scores(density, data.tree.home[nearest])
 
 
 def membership_vector(clusterer: Any, points_to_predict: Any) -> Floats:
