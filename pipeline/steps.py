@@ -110,54 +110,34 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """Fields that get further names when a run enters or leaves a pipeline within another.
+    """Fields that get further names when a run enters or leaves a pipeline within another."""
 
-    Attributes
-    ----------
-    title : str
-        The inner pipeline as errors name it.
-    names : dict of str to str
-        The new name of each field.
-    new : tuple of str
-        Fields of edge ids that start empty.
-    added : str
-        The new name of edge ids that are added to those of this name; others are replaced.
-    """
-
+    #: The inner pipeline as errors name it.
     title: str
+    #: The new name of each field.
     names: Mapping[str, str]
+    #: Fields of edge ids that start empty.
     new: tuple[str, ...] = ()
+    #: The new name of edge ids that are added to those of this name; others are replaced.
     added: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """A pipeline as a step of another one.
-
-    Attributes
-    ----------
-    pipeline : Pipeline
-        The inner pipeline.
-    inputs : frozenset of str
-        The initial fields that it reads, and the lengths of axes.
-    types : dict of str to Field
-        The fields that its steps write.
-    outer : dict of str to str
-        The names of inputs and results in the outer pipeline, where they differ.
-    prefix : str
-        Precedes the names of the fields that its steps write.
-    adds : str
-        The result whose edge ids are added to those of the outer pipeline; empty for none.
-    is_recursive : bool
-        Whether the inner pipeline contains this step.
-    """
+    """A pipeline as a step of another one."""
 
     pipeline: Steps
+    #: The initial fields that it reads, and the lengths of axes.
     inputs: frozenset[str]
+    #: The fields that its steps write.
     types: Mapping[str, Field]
+    #: The names of inputs and results in the outer pipeline, where they differ.
     outer: Mapping[str, str]
+    #: Precedes the names of the fields that its steps write.
     prefix: str
+    #: The result whose edge ids are added to those of the outer pipeline; empty for none.
     adds: str
+    #: Whether the pipeline contains this step.
     is_recursive: bool = False
 
     @classmethod

@@ -80,23 +80,15 @@ class Cut(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Edges of consecutive partitions that contain their minimum forest.
+    """Edges of consecutive partitions that contain their minimum forest."""
 
-    Attributes
-    ----------
-    edges : tuple of Columns
-        In the order of edge ids. `u` and `v` are fragments.
-    cut : Cut or None
-        The last edge that the scan took; None if it took all edges.
-    is_forest : bool
-        Whether `edges` has one item and it is a forest.
-    read_ms : int
-        Milliseconds that threads have spent on reading and decoding.
-    """
-
+    #: In the order of edge ids. `u` and `v` are fragments.
     edges: tuple[Columns, ...]
+    #: The last edge that the scan took; None if it took all edges.
     cut: Cut | None
+    #: Whether `edges` has one item and it is a forest.
     is_forest: bool
+    #: Milliseconds that threads have spent on reading and decoding.
     read_ms: int
 
 
