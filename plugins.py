@@ -21,19 +21,10 @@ GROUPS = {
     "backend": "mstflow.backends",
 }
 
-#: The wings, and the module of the functions that each offers to the core.
-WINGS = {
-    "doors": ".doors.hooks",
-    "pointsets": ".pointsets.hooks",
-    "queries": ".queries.hooks",
-    "interop": ".interop.hooks",
-    "testing": ".testing.hooks",
-}
-
 
 def wing(name: str) -> Any:
-    """Return the module of functions that a wing offers; it is imported on first use."""
-    return importlib.import_module(WINGS[name], __package__)
+    """Return the module of functions that a wing offers to the core; import it on first use."""
+    return importlib.import_module(f".{name}.hooks", __package__)
 
 
 @dataclass(frozen=True)

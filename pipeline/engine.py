@@ -67,11 +67,10 @@ def _run_on_edges(
     request: Request, opened: EdgeList | EdgeSource, scheduler: Scheduler
 ) -> tuple[Outcome, EdgeList | EdgeSource]:
     """Plan the run, and follow the plan."""
-    chosen_by_name = request.pipeline
-    for field, state in chosen_by_name.inputs.items():
-        if state.only_of and field in chosen_by_name.fields_read:
-            name = chosen_by_name.name
-            raise OptionError(f"algorithm {name!r} needs a graph of {state.only_of}")
+    pipeline = request.pipeline
+    for field, state in pipeline.inputs.items():
+        if state.only_of and field in pipeline.fields_read:
+            raise OptionError(f"algorithm {pipeline.name!r} needs a graph of {state.only_of}")
     has_ends = request.reading.get("ends") is not None
     numbered = opened.nbytes if has_ends and isinstance(opened, EdgeList) else 0
     with _reserve(numbered, request) as request:

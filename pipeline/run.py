@@ -109,8 +109,6 @@ class Run:
     def _partition_fields(self) -> list[dict[str, Any]]:
         """Return the initial fields of each partition; send it to a worker if it is in memory."""
         parts = split(self.source, self.plan.partitions, self.scheduler)
-        if "rank" not in self.flow.inputs:
-            return [{"source": part} for part in parts]
         return [{"source": part, "rank": rank} for rank, part in enumerate(parts)]
 
     def _open_records(self) -> Callable[[str], Record] | None:
