@@ -79,7 +79,7 @@ def arguments(size: int, bits: int = 32) -> dict[str, Call]:
         "pointer_jump": (parent,),
         "multiprefix": (u, ids, node),
         "deal": (ids & 63, 64, u, v, key, ids),
-        "deal_ends": (u, v, key, -(-size // 8), 8),
+        "deal_ends": (u, v, key, node[::16] * 8 // size, 4, 8),
         "segmented_compact": (mask, offsets, starts, ids, u),
         "relabel_arcs": (label, u, offsets),
         "compact_pairs": (u, v, key, 2**30, "int32", ids),

@@ -58,7 +58,7 @@ module has a single pass for the columns of edges: `compact_pairs` with one furt
 | compact_marked          | pairs with a node whose bit is set                   | n, 8n          |
 | unique_inverse          | distinct integers, and the place of each among them  | n log n, 8n    |
 | deal                    | columns sorted by an index of few values, stably     | n, n           |
-| deal_ends               | both ends of pairs, sorted by ranges of nodes        | n, 8n          |
+| deal_ends               | both ends of pairs, sorted by the owners of nodes    | n, 8n          |
 | multiprefix             | prefix sums of the values at each place              | n log n, 8n    |
 | relabel_arcs            | labels of arcs' heads; arcs between labels, counted  | n, n           |
 | segmented_compact       | selected elements of each segment, at a given place  | n, 8n          |
@@ -464,24 +464,24 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         return offsets, *dealt
 
     def deal_ends(
-        self, u: Array, v: Array, key: Array, width: int, count: int, /
+        self, u: Array, v: Array, key: Array, owner: Array, bits: int, size: int, /
     ) -> tuple[Array, ...]:
-        """Sort both ends of pairs by ranges of nodes; equal ranges keep the order of pairs.
+        """Sort both ends of pairs by the owners of nodes; equal owners keep the order of pairs.
 
         Parameters
         ----------
         u, v : index arrays of length m
-            Nodes below `width` times `count`. Both have the same dtype.
+            Nodes. Both have the same dtype.
         key : array of length m
-        width : int
-            The number of nodes in each range.
-        count : int
-            The number of ranges.
+        owner : index array
+            The owner of each block of 2^`bits` nodes, below `size`.
+        bits : int
+        size : int
 
         Returns
         -------
-        offsets : array of length `count` + 1
-            The first position of each range in the next three arrays; last, 2 m.
+        offsets : array of length `size` + 1
+            The first position of each owner in the next three arrays; last, 2 m.
         node, other, key : arrays of length 2 m
             Each end, the other end of its pair, and the key of the pair.
         place_u, place_v : index arrays of length m
@@ -496,7 +496,8 @@ class ArrayModule(Joins, Hierarchies, Paths, Resources, Protocol):
         )
         position = self.arange(ends, dtype)
         node, *others = columns
-        offsets, *dealt, end = self.deal(node // width, count, node, *others, position)
+        index = self.gather(owner, node >> bits)
+        offsets, *dealt, end = self.deal(index, size, node, *others, position)
         place = self.scatter(end, position, ends, 0, dtype)
         return offsets, *dealt, self.gather(place, even), self.gather(place, even + 1)
 

@@ -47,29 +47,36 @@ def _chosen_ids(ops: ArrayModule, first: int, last: int, bits: int) -> Any:
 
 @stage(writes="sample", combine="concatenation")
 def sample_keys(ops: ArrayModule, edges: Edges, num_edges: Count, sample_size: Amount) -> Keys:
-    """Return the keys of a sample of the edges.
+    """Return the keys of a sample of the edges."""
+    return sample_columns(ops, edges.edge_id, num_edges, sample_size, edges.key)[0]
+
+
+def sample_columns(
+    ops: ArrayModule, edge_id: Any, num_edges: int, sample_size: float, *columns: Any
+) -> tuple[Any, ...]:
+    """Return columns of a sample of the edges.
 
     The sample has one id of each block of 2^k consecutive ids, chosen by a hash of the block. So it
     does not depend on the partitions, and no regular order of the edges evades it. It may be empty
     if ids are missing.
     """
     bits = max(0, num_edges.bit_length() - int(sample_size).bit_length())
-    key, edge_id = edges.key, edges.edge_id
-    if not len(key):
-        return key
+    if not len(edge_id):
+        return columns
     # Fetch both ids at once: the host waits for each transfer from a device.
     low, high = ops.to_host(ops.concat([edge_id[:1], edge_id[-1:]])).tolist()
     first, last = low >> bits, high >> bits
-    if high - low == len(key) - 1:  # consecutive ids
+    if high - low == len(edge_id) - 1:  # consecutive ids
         first += _chosen_id(first, bits) < low
         last -= _chosen_id(last, bits) > high
-        return ops.gather(key, _chosen_ids(ops, first, last, bits) - low)
+        place = _chosen_ids(ops, first, last, bits) - low
+        return tuple(ops.gather(column, place) for column in columns)
     block = edge_id >> bits
-    if last - first < len(key):  # hash each block once
+    if last - first < len(edge_id):  # hash each block once
         chosen = ops.gather(_chosen_ids(ops, first, last, bits), block - first)
     else:  # few ids of a long range are left
         chosen = ops.asarray(_chosen_id(ops.asarray(block, "uint64"), bits), "int64")
-    return ops.compact(chosen == edge_id, key)[0]
+    return ops.compact(chosen == edge_id, *columns)
 
 
 @stage(writes="pivot")

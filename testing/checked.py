@@ -165,9 +165,10 @@ def _deal(index: Any, size: int, *columns: Any) -> str:
 
 
 @check("deal_ends")
-def _deal_ends(u: Any, v: Any, key: Any, width: int, count: int) -> str:
-    size = width * count
-    problem = valid_places("u", u, size) or valid_places("v", v, size)
+def _deal_ends(u: Any, v: Any, key: Any, owner: Any, bits: int, size: int) -> str:
+    nodes = len(owner) << bits
+    problem = valid_places("u", u, nodes) or valid_places("v", v, nodes)
+    problem = problem or valid_places("owner", owner, size)
     return problem or same_length(u=u, v=v, key=key)
 
 

@@ -597,24 +597,26 @@ def deal(rng, dtype, n):
 
 @case(UNSIGNED)
 def deal_ends(rng, dtype, n):
-    width, count = rng.randint(1, n // 2 + 1), rng.randint(1, 5)
+    bits, size, num_blocks = rng.randint(0, 4), rng.randint(1, 5), rng.randint(1, n // 2 + 1)
     index, key = rng.choice(INDEX), some_values(rng, dtype, n)
-    u, v = (some_index(rng, width * count, n, index) for _ in "uv")
+    owner = some_index(rng, size, num_blocks)
+    u, v = (some_index(rng, num_blocks << bits, n, index) for _ in "uv")
     ends = [
         end
         for i in range(n)
         for end in ((u[i], v[i], key[i], 2 * i), (v[i], u[i], key[i], 2 * i + 1))
     ]
-    dealt = sorted(ends, key=lambda end: int(end[0]) // width)
-    counts = collections.Counter(int(end[0]) // width for end in ends)
-    offsets = list(itertools.accumulate((counts[value] for value in range(count)), initial=0))
+    dealt = sorted(ends, key=lambda end: owner[end[0] >> bits])
+    counts = collections.Counter(owner[end[0] >> bits] for end in ends)
+    offsets = list(itertools.accumulate((counts[value] for value in range(size)), initial=0))
     node, other, keys = (
         np.array([end[column] for end in dealt], dtype)
         for column, dtype in enumerate((index, index, key.dtype))
     )
     place = {end[3]: position for position, end in enumerate(dealt)}
     places = (positions([place[2 * i + side] for i in range(n)], 2 * n) for side in (0, 1))
-    return (u, v, key, width, count), {}, (positions(offsets, 2 * n), node, other, keys, *places)
+    expected = positions(offsets, 2 * n), node, other, keys, *places
+    return (u, v, key, owner, bits, size), {}, expected
 
 
 @case([each for each in INTEGERS if each.itemsize > 1])
@@ -938,8 +940,9 @@ VIOLATIONS = [
     ("segmented_broadcast", "offsets", (THREE, ints(1, 1, 2, 3))),
     ("segmented_broadcast", "offsets", (THREE, np.zeros(4))),
     *(("deal", "index", (index, 3, THREE)) for index in BAD_PLACES),
-    *(("deal_ends", "v", (ints(0), index, KEYS[:1], 2, 2)) for index in (ints(4), ints(-1))),
-    ("deal_ends", "key", (ints(0), ints(1), KEYS, 2, 2)),
+    *(("deal_ends", "v", (ints(0), at, KEYS[:1], ints(0, 1), 1, 2)) for at in (ints(4), ints(-1))),
+    ("deal_ends", "owner", (ints(0), ints(1), KEYS[:1], ints(0, 1), 1, 1)),
+    ("deal_ends", "key", (ints(0), ints(1), KEYS, ints(0, 1), 1, 2)),
     ("deal", "column 0", (ints(0, 1), 3, THREE)),
     *(("multiprefix", "index", (index, THREE, THREE)) for index in BAD_PLACES),
     ("multiprefix", "values", (ints(0, 1), THREE, THREE)),

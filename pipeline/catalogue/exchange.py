@@ -9,7 +9,7 @@ Source: Sanders and Schimek, "Engineering Massively Parallel MST Algorithms" (IP
 
 from ...stages import edges
 from ...stages.filter import sample_keys, select_light_edges
-from ...stages.strategies.exchange import heavy, labels, private, rounds
+from ...stages.strategies.exchange import heavy, labels, private, ranges, rounds
 from ..steps import Loop, Step, When
 
 #: Ask the owners of the parents of moving vertices. The number of these vertices is known after the
@@ -88,7 +88,8 @@ _FILTER: tuple[Step, ...] = (
 )
 
 EXCHANGE_STEPS: tuple[Step, ...] = (
-    labels.divide_vertices,
+    ranges.sample_ends,
+    ranges.divide_vertices,
     labels.start_parents,
     Loop(
         sample_keys,
@@ -101,7 +102,7 @@ EXCHANGE_STEPS: tuple[Step, ...] = (
 )
 
 #: `light_per_vertex` and `sample_size` are those of `filter-boruvka`. All edges are light if
-#: there are at most `dense` per fragment, or not more than a rank owns vertices.
+#: there are at most `dense` per fragment, or not more than vertices per rank.
 EXCHANGE_VALUES = {
     "light_per_vertex": 1.75,
     "dense": 3.0,

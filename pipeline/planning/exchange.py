@@ -58,7 +58,8 @@ class RankCosts:
     def rank_bytes(self) -> int:
         """The bytes of the arrays of a rank, at the step that needs most.
 
-        This assumes that light edges and arcs are spread evenly over the ranks.
+        This assumes that light edges are spread evenly over the ranks. Ranges of vertices are cut
+        so that arcs are, too, unless one vertex has more of them than the share of a rank.
         """
         graph, index = self.graph, self.graph.index_bytes
         edges, light = graph.num_edges / self.ranks, self.light_edges / self.ranks

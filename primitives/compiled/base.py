@@ -245,17 +245,17 @@ class BaseArrays(NumpyArrays):
         return self.offsets(total[:size], self.index_dtype(len(index))), *dealt
 
     def deal_ends(
-        self, u: Array, v: Array, key: Array, width: int, count: int, /
+        self, u: Array, v: Array, key: Array, owner: Array, bits: int, size: int, /
     ) -> tuple[Array, ...]:
         """Deal both ends in one pass of one thread."""
         ends, place = 2 * len(u), self.index_dtype(2 * len(u))
-        offsets = np.zeros(count + 1, np.uint64)
-        scatter.count_ends(raw(u), raw(v), np.uint64(width), offsets[1:])
+        offsets, owners = np.zeros(size + 1, np.uint64), (raw(owner), np.uint64(bits))
+        scatter.count_ends(raw(u), raw(v), *owners, offsets[1:])
         offsets = offsets.cumsum()
         dealt = [empty(ends, column.dtype) for column in (u, v, key)]
         places = [empty(len(u), place) for _ in range(2)]
         arrays = map(raw, (u, v, key, *dealt, *places))
-        scatter.deal_ends(np.uint64(width), offsets[:-1].copy(), *arrays)
+        scatter.deal_ends(*owners, offsets[:-1].copy(), *arrays)
         return offsets.astype(place), *dealt, *places
 
     def multiprefix(self, index: Array, values: Array, start: Array, /) -> Array:

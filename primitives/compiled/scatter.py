@@ -76,23 +76,24 @@ DEAL = {2: deal_two, 4: deal_four}
 
 
 @kernel
-def count_ends(u, v, width, counts):
-    """Count the ends of pairs in each range of nodes."""
+def count_ends(u, v, owner, bits, counts):
+    """Count the ends of pairs of each owner of blocks of nodes."""
     for i in range(len(u)):
-        counts[np.uint64(u[i]) // width] += ONE
-        counts[np.uint64(v[i]) // width] += ONE
+        counts[owner[np.uint64(u[i]) >> bits]] += ONE
+        counts[owner[np.uint64(v[i]) >> bits]] += ONE
 
 
 @kernel
-def deal_ends(width, places, u, v, key, node, other, new_key, place_u, place_v):
-    """Write both ends of each pair to the next places of their ranges."""
+def deal_ends(owner, bits, places, u, v, key, node, other, new_key, place_u, place_v):
+    """Write both ends of each pair to the next places of their owners."""
     for i in range(len(u)):
         a, b = np.uint64(u[i]), np.uint64(v[i])
-        place = places[a // width]
-        places[a // width] = place + ONE
+        at_a, at_b = owner[a >> bits], owner[b >> bits]
+        place = places[at_a]
+        places[at_a] = place + ONE
         node[place], other[place], new_key[place], place_u[i] = a, b, key[i], place
-        place = places[b // width]
-        places[b // width] = place + ONE
+        place = places[at_b]
+        places[at_b] = place + ONE
         node[place], other[place], new_key[place], place_v[i] = b, a, key[i], place
 
 

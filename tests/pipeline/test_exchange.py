@@ -1,5 +1,6 @@
 """The strategy "exchange": its forests equal Kruskal's, for any number of ranks."""
 
+import bisect
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mstflow
-from exchange_graphs import CHAIN, GRAPHS, RANKS, RNG, of_pairs
+from exchange_graphs import CHAIN, GRAPHS, RANKS, RNG, of_pairs, skewed
 from graph_strategies import edge_lists
 from mstflow import Pipeline, stage
 from mstflow.errors import MemoryBoundError, OptionError, PipelineError
@@ -21,7 +22,7 @@ from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.primitives import array_module
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Count, Edges, Parcels
-from mstflow.stages.strategies.exchange.labels import by_owner, divide_vertices, places
+from mstflow.stages.strategies.exchange.ranges import by_owner, divide_vertices, owners, places
 from oracle import kruskal
 
 
@@ -66,16 +67,36 @@ def test_schedulers(scheduler):
     assert forest.edge_ids.tolist() == kruskal(graph).tolist()
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
-def test_the_dtype_of_vertices_holds_the_width_of_a_rank(ranks):
-    most = 2**31 - 1
-    width, _ = divide_vertices(most, ranks)
-    vertices = np.array([most - 1, 0, width - 1], np.int32)
+SAMPLES = {"empty": [], "one hub": [0] * 99, "two hubs": [3, 3, 690, 690], "even": [*range(700)]}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8, 200])
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("size", [0, 5, 700, 2**31 - 1])
+def test_ranges(size, sample, ranks):
+    ends = np.minimum(np.array(SAMPLES[sample], np.int32), max(0, size - 1))
     for backend in mstflow.backends():
         ops = array_module(backend)
-        _, dealt = by_owner(ops, vertices, vertices, width, ranks)
-        assert sorted(dealt // width) == (dealt // width).tolist()
-        assert 0 <= min(places(vertices[:1], ranks - 1, width)) < width
+        ranges, _ = divide_vertices(ops, ends, size, 2 * size, 1.75, ranks)
+        assert len(ranges.starts) == ranks + 1
+        assert (ranges.starts[0], ranges.starts[-1]) == (0, size)
+        assert not [start for start in ranges.starts if start % 8 and start != size]
+        ends_of_ranges = {end for start in ranges.starts for end in (start - 1, start)}
+        vertices = np.array([*ends_of_ranges - {-1, size}], np.int32)
+        owner = owners(ops, vertices, ranges).tolist()
+        assert [bisect.bisect(ranges.starts, vertex) - 1 for vertex in vertices] == owner
+        _, dealt = by_owner(ops, vertices, vertices, ranges)
+        assert sorted(owner) == owners(ops, dealt, ranges).tolist()
+        for vertex, rank in zip(vertices, owner, strict=True):
+            assert 0 <= places(vertex, rank, ranges) < np.diff(ranges.starts)[rank]
+
+
+def test_ranks_get_equal_shares_of_arcs():
+    """Of a graph whose first vertices have most edges, as those of R-MAT."""
+    graph = skewed(14, 200_000)
+    calls = solve(graph, partitions=8).report.calls
+    received = [call.bytes for call in calls if call.stage == "choose_lightest"][:8]
+    assert max(received) < 1.3 * min(received)
 
 
 def test_each_path_is_taken():

@@ -1,6 +1,6 @@
 """Stages of the strategy "exchange": the vertices are divided among ranks, which exchange labels.
 
-A rank is a partition. It has a range of the edges, and owns a range of `width` vertices: the field
+A rank is a partition. It has a range of the edges, and owns a range of the vertices: the field
 `parent` has an entry for each of them. The label of a fragment is the id of one of its vertices,
 the root. Vertices are never renumbered.
 

@@ -18,15 +18,16 @@ def choose_light(
     num_vertices: Count,
     num_edges: Count,
     light_per_vertex: Amount,
-    width: Count,
+    num_labels: Count,
+    num_partitions: Count,
     few: Count,
     dense: Amount,
 ) -> Count:
     """Choose the largest key of a light edge.
 
-    All edges are light if there are few per fragment, or not more than a rank owns vertices.
+    All edges are light if there are few per fragment, or not more than vertices per rank.
     """
-    if num_edges <= max(few, width, dense * num_vertices):
+    if num_edges <= max(few, num_labels // num_partitions, dense * num_vertices):
         return int(ops.largest(sample.dtype))
     pivot: int = choose_pivot(ops, sample, num_vertices, num_edges, light_per_vertex)
     return pivot

@@ -7,7 +7,7 @@ roads are, nearly all vertices are private.
 from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
 from ...fields import Count, Edges, Index, Parcels, Verdict
-from .labels import own_labels, places, slices
+from .ranges import Ranges, is_own, own_labels, owners, places, slices
 
 #: The smallest share of edges between two vertices of their rank for which contraction saves time.
 _MIN_SHARE = 0.5
@@ -15,11 +15,11 @@ _MIN_SHARE = 0.5
 
 @stage(writes=("num_edges", "num_own"), combine="sum")
 def count_own(
-    ops: ArrayModule, local_edges: Edges, rank: Count, width: Count
+    ops: ArrayModule, local_edges: Edges, rank: Count, ranges: Ranges
 ) -> tuple[Count, Count]:
     """Count the edges, and those both of whose ends their rank owns."""
     u, v, _, _ = local_edges
-    return len(u), ops.count((u // width == rank) & (v // width == rank))
+    return len(u), ops.count(is_own(u, rank, ranges) & is_own(v, rank, ranges))
 
 
 @stage(writes="has_private")
@@ -29,14 +29,12 @@ def has_private(num_edges: Count, num_own: Count, num_partitions: Count) -> Verd
 
 
 @stage(writes="shared_labels", combine="exchange")
-def send_shared(
-    ops: ArrayModule, local_edges: Edges, rank: Count, width: Count, num_partitions: Count
-) -> Parcels:
+def send_shared(ops: ArrayModule, local_edges: Edges, rank: Count, ranges: Ranges) -> Parcels:
     """Send the owners of other ranks' vertices at edges of this rank these vertices."""
-    ends = [ops.compact(end // width != rank, end)[0] for end in local_edges[:2]]
+    ends = [ops.compact(~is_own(end, rank, ranges), end)[0] for end in local_edges[:2]]
     label = ops.concat(ends)
-    _, label = ops.deal(label // width, num_partitions, label)
-    return slices(ops, (label,), width, num_partitions)
+    _, label = ops.deal(owners(ops, label, ranges), ranges.num_ranks, label)
+    return slices(ops, (label,), ranges)
 
 
 @stage(writes=("parent", "local_edges", "joined"))
@@ -46,7 +44,7 @@ def contract_private(
     shared_labels: Parcels,
     parent: Index,
     rank: Count,
-    width: Count,
+    ranges: Ranges,
 ) -> tuple[Index, Edges, Index]:
     """Join private vertices by edges that are certain to be in the forest.
 
@@ -57,11 +55,13 @@ def contract_private(
     Source: Sanders and Schimek (2023), local preprocessing. They sort the edges by vertex, exclude
     vertices that two ranks share, and keep a vertex whose lightest edge leads to another rank.
     """
-    none, own = len(parent), own_labels(ops, parent, rank, width)
-    shared = places(ops.concat([labels for (labels,) in shared_labels]), rank, width)
+    none, own = len(parent), own_labels(ops, parent, rank, ranges)
+    shared = places(ops.concat([labels for (labels,) in shared_labels]), rank, ranges)
     node = ops.scatter(shared, none, none, ops.arange(none, own.dtype), own.dtype)
     u, v, key, edge_id = local_edges
-    at_u, at_v = (ops.where(end // width == rank, places(end, rank, width), none) for end in (u, v))
+    at_u, at_v = (
+        ops.where(is_own(end, rank, ranges), places(end, rank, ranges), none) for end in (u, v)
+    )
     of_u, of_v = (ops.gather(node, place, fill=none) for place in (at_u, at_v))
     certain, undecided, group, num_groups = ops.contract_tile(of_u, of_v, key, none)
     is_outer = ops.maximum(of_u, of_v) == none

@@ -5,14 +5,14 @@ from typing import Any
 from ....primitives.vocabulary import ArrayModule
 from ...declare import stage
 from ...fields import Chosen, Count, Edges, Index, Parcels, Verdict
-from .labels import by_owner, own_labels, places, slices
+from .ranges import Ranges, by_owner, own_labels, places, slices
 
 #: A rank that joins at least this share of edges per vertex of the graph does not number the labels
 #: at them, which would take longer than an entry for each vertex.
 _MANY_EDGES = 1 / 4
 
-#: One rank joins the rest if it has at most this number of edges, divided by the number of ranks,
-#: for each of its vertices: the more ranks share a round, the shorter it is.
+#: One rank joins the rest if it has at most this number of edges for each vertex of the graph,
+#: divided twice by the number of ranks: the more ranks share a round, the shorter it is.
 JOINED = 8
 
 
@@ -47,8 +47,7 @@ def choose_lightest(
     offers: Parcels,
     parent: Index,
     rank: Count,
-    width: Count,
-    num_partitions: Count,
+    ranges: Ranges,
 ) -> tuple[Index, Index, Index, Index]:
     """Choose the lightest arc of each fragment of this rank; list the fragments that have one.
 
@@ -57,11 +56,11 @@ def choose_lightest(
     its own best end.
     """
     tail, head, key = (ops.concat([*column]) for column in zip(*offers, strict=True))
-    own = own_labels(ops, parent, rank, width)
-    best_arc = ops.scatter_argmin((places(tail, rank, width),), key, len(parent))
+    own = own_labels(ops, parent, rank, ranges)
+    best_arc = ops.scatter_argmin((places(tail, rank, ranges),), key, len(parent))
     best_end = ops.gather(head, best_arc, fill=own)
     moving, above = ops.compact(best_arc < len(tail), own, best_end)
-    return best_arc, best_end, *by_owner(ops, moving, above, width, num_partitions)
+    return best_arc, best_end, *by_owner(ops, moving, above, ranges)
 
 
 @stage(writes="parent")
@@ -71,7 +70,7 @@ def hook(
     best_end: Index,
     questions: Parcels,
     rank: Count,
-    width: Count,
+    ranges: Ranges,
 ) -> Index:
     """Make each fragment a child of its best end; break cycles of two.
 
@@ -79,22 +78,22 @@ def hook(
     alike. Then the smaller one remains a root, as in `remove_mirrored_edges`.
     """
     end, sender = (ops.concat([*column]) for column in zip(*questions, strict=True))
-    place = places(end, rank, width)
+    place = places(end, rank, ranges)
     is_mutual = (ops.gather(best_end, place) == sender) & (end < sender)
-    hooked = ops.where(best_end == own_labels(ops, parent, rank, width), parent, best_end)
+    hooked = ops.where(best_end == own_labels(ops, parent, rank, ranges), parent, best_end)
     (root,) = ops.compact(is_mutual, end)
-    return ops.scatter(places(root, rank, width), ~root, len(parent), hooked, parent.dtype)
+    return ops.scatter(places(root, rank, ranges), ~root, len(parent), hooked, parent.dtype)
 
 
 @stage(writes="answers", combine="exchange")
 def answer_arcs(
-    ops: ArrayModule, offers: Parcels, parent: Index, best_arc: Index, rank: Count, width: Count
+    ops: ArrayModule, offers: Parcels, parent: Index, best_arc: Index, rank: Count, ranges: Ranges
 ) -> Parcels:
     """Answer each arc with the label of its tail, or with -1 - label if the tail chose the arc."""
     tail = ops.concat([tails for tails, *_ in offers])
-    own = own_labels(ops, parent, rank, width)
+    own = own_labels(ops, parent, rank, ranges)
     root, chosen = ops.compact((best_arc < len(tail)) & (parent != ~own), parent, best_arc)
-    label = ~ops.gather(parent, places(tail, rank, width))
+    label = ~ops.gather(parent, places(tail, rank, ranges))
     answer = ops.scatter(chosen, root, len(tail), label, label.dtype)
     answers, end = [], 0
     for tails, *_ in offers:
@@ -130,9 +129,11 @@ def count_fragments(num_vertices: Count, num_joined: Count) -> Count:
 
 
 @stage(writes="one_rank_suffices")
-def one_rank_suffices(num_edges: Count, width: Count, num_partitions: Count, few: Count) -> Verdict:
+def one_rank_suffices(
+    num_edges: Count, num_labels: Count, num_partitions: Count, few: Count
+) -> Verdict:
     """Return whether one rank joins the rest: it has the memory, and rounds would take longer."""
-    return num_partitions == 1 or num_edges <= max(few, JOINED * width // num_partitions)
+    return num_partitions == 1 or num_edges <= max(few, JOINED * num_labels // num_partitions**2)
 
 
 @stage(writes="rest", combine="exchange")
@@ -158,18 +159,18 @@ def join_rest(
 
 
 @stage(writes="moves", combine="exchange")
-def send_roots(
-    ops: ArrayModule, rest_labels: Index, rest_roots: Index, width: Count, num_partitions: Count
-) -> Parcels:
+def send_roots(ops: ArrayModule, rest_labels: Index, rest_roots: Index, ranges: Ranges) -> Parcels:
     """Send the owners of joined fragments their roots."""
-    return slices(ops, (rest_labels, rest_roots), width, num_partitions)
+    return slices(ops, (rest_labels, rest_roots), ranges)
 
 
 @stage(writes="parent")
-def take_roots(ops: ArrayModule, parent: Index, moves: Parcels, rank: Count, width: Count) -> Index:
+def take_roots(
+    ops: ArrayModule, parent: Index, moves: Parcels, rank: Count, ranges: Ranges
+) -> Index:
     """Make the joined fragments of this rank children of their roots."""
     label, root = (ops.concat([*column]) for column in zip(*moves, strict=True))
-    place = places(label, rank, width)
+    place = places(label, rank, ranges)
     return ops.scatter(place, ~root, len(parent), parent, parent.dtype)
 
 
