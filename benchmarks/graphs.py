@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import ast
 import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -83,6 +86,13 @@ def ensure(name: str) -> Path:
             if not folder.is_dir():  # otherwise, another process was faster
                 raise
     return folder
+
+
+def prepare(graphs: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Generate graphs that are missing, in several processes."""
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for name, _ in zip(graphs, pool.map(ensure, graphs), strict=True):
+            yield {"graph": name}
 
 
 def load(folder: Path, mapped: bool = False) -> Graph:

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 import mstflow
+from mstflow.primitives import resolve_backend
+from mstflow.runtime.device import host_array
 
 from .. import graphs as graph_list
 from ..graphs import ROOT, Graph
 from ..measure import Row
 from ..primitives import solver
-from .gpu import Gpu
+from .gpu import on_device
 
 GRAPHS = (
     "random:n=20000,m=80000",
@@ -63,37 +65,37 @@ def forests(
 
     The graphs `real` are solved by the default alone. If a solve fails, the row has the error.
     """
-    gpu = Gpu()
+    resolve_backend("cupy", 0)
     for name in graphs:
         graph = graph_list.load_named(name)
         for algorithm in mstflow.algorithms():
             if algorithm != "prim":  # it processes one edge after another
-                yield {"graph": name, **_compare(gpu, graph, algorithm)}
+                yield {"graph": name, **_compare(graph, algorithm)}
         for dtype, ids in itertools.product(weights, (np.int32, np.int64)):
             # Random order with many ties, zeros and negative weights.
             drawn = np.random.default_rng(len(graph.u)).integers(-50, 50, len(graph.u))
             weight = (abs(drawn) if dtype[0] in "?u" else drawn).astype(dtype)
             tied = Graph(graph.u.astype(ids), graph.v.astype(ids), weight, graph.n)
             names = {"graph": name, "weights": dtype, "ids": np.dtype(ids).name}
-            yield {**names, **_compare(gpu, tied, "filter-boruvka")}
+            yield {**names, **_compare(tied, "filter-boruvka")}
     for name in real:
-        yield {"graph": name, **_compare(gpu, graph_list.load_named(name), "auto")}
+        yield {"graph": name, **_compare(graph_list.load_named(name), "auto")}
     for name in streamed:
         graph = graph_list.load_named(name)
         mixed = graph._replace(u=graph.u.astype(np.int64))
         for options in STRATEGIES:
-            yield {"graph": name, **options, **_compare(gpu, mixed, "auto", **options)}
+            yield {"graph": name, **options, **_compare(mixed, "auto", **options)}
 
 
-def _compare(gpu: Gpu, graph: Graph, algorithm: str, **options: Any) -> Row:
+def _compare(graph: Graph, algorithm: str, **options: Any) -> Row:
     """Solve a graph with NumPy, and on the GPU from columns of the host and of the device."""
     row = {"algorithm": algorithm, "edges": len(graph.u)}
     maximum = options.get("maximum", False)
     expected = solver(graph, backend="numpy", maximum=maximum)().edge_ids
     try:
         from_host = solver(graph, backend="cupy", algorithm=algorithm, **options)().edge_ids
-        on_device = solver(gpu.on_device(graph), algorithm=algorithm, **options)().edge_ids
-        found = map(gpu.to_host, (from_host, on_device))
+        from_device = solver(on_device(graph), algorithm=algorithm, **options)().edge_ids
+        found = map(host_array, (from_host, from_device))
         is_equal = all(np.array_equal(expected, edge_ids) for edge_ids in found)
         return {**row, "is_equal": is_equal}
     except Exception as error:  # of any library

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import work
-from ..graphs import ROOT
+from .. import graphs, work
 from ..measure import Row
 from ..tables import Table, among, milliseconds, peak
-from . import checks, prepare, times
+from . import checks, gpu, times
 
 
 class Step(NamedTuple):
@@ -47,11 +46,11 @@ TINY_TESTS = "cupy and gather and small"
 TINY = {"graphs": ["tiny"], "threads": [1, 2], "seconds": 0.01}
 
 STEPS = (
-    Step("facts", "the device, and first solves", prepare.facts, 0.1),
+    Step("facts", "the device, and first solves", gpu.facts, 0.1),
     Step(
         "prepare",
         "graphs of later steps",
-        prepare.prepare,
+        graphs.prepare,
         0.5,
         {"graphs": [*reversed(LARGE), "D", "R", "G", "E64", "G64", *checks.STREAMED]},
         {"graphs": ["tiny"]},
@@ -131,7 +130,7 @@ STEPS = (
 def main(name: str, path: str, options: str) -> int:
     """Write the rows of a step to a file. If it fails, write the reason and return 1."""
     if "MSTFLOW_FAKE_DRIVER" in os.environ:  # a test rehearses the run without a GPU
-        sys.path.append(str(ROOT / "tests" / "support"))
+        sys.path.append(str(graphs.ROOT / "tests" / "support"))
         import interpreted_gpu
 
         interpreted_gpu.install()
@@ -153,11 +152,11 @@ def facts(steps: Mapping[str, Any]) -> Iterator[Row]:
     rows = {name: step["rows"] for name, step in steps.items()}
     merged = {name: fact for row in rows["facts"] for name, fact in row.items()}
     cuda, bus = merged["cuda"], merged["gpu"]["bus_bytes_per_second"]
-    (gpu, *_) = cuda["devices"]
+    (device, *_) = cuda["devices"]
     first = next(row for row in rows["facts"] if row.get("solve") == "first")
     forests = Counter(row["is_equal"] for row in rows.get("equality", ()))
     known = {
-        "device": f"{gpu['name']}, {gpu['memory_bytes'] / 1e9:.0f} GB",
+        "device": f"{device['name']}, {device['memory_bytes'] / 1e9:.0f} GB",
         "CUDA of the driver, of CuPy, of NVRTC": f"{cuda['driver']}, {cuda['runtime']}, "
         + cuda["nvrtc"],
         "copies from pinned memory": f"{bus / 1e9:.0f} GB/s",

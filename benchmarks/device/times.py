@@ -19,7 +19,7 @@ import mstflow
 from .. import graphs as graph_list
 from ..measure import Row, in_turn, timed
 from ..primitives import solver
-from .gpu import Gpu
+from .gpu import Gpu, on_device
 
 #: The most calls of each code that are measured, after one that is not.
 ROUNDS = 7
@@ -41,8 +41,8 @@ def solves(graphs: Sequence[str], threads: Sequence[int], seconds: float = 2) ->
     for name in graphs:
         graph = graph_list.load_named(name)
         facts = {"graph": name, "edges": len(graph.u)}
-        for code, solve, count in _codes(gpu, graph, threads):
-            before = gpu.free()
+        for code, solve, count in _codes(graph, threads):
+            before = gpu.pool_bytes(free=True)
             case = {**facts, "code": code}, timed(solve, count, gpu.finish)
             for row in in_turn([case], ROUNDS, seconds, warm_ups=1):
                 peak = {"peak": [gpu.pool_bytes() - before]}
@@ -62,11 +62,11 @@ def limits(
         graph = graph_list.load_named(f"random:n={size // 4},m={size}")
         cases = [
             ({"edges": size, "code": code}, timed(solve, count, gpu.finish))
-            for code, solve, count in _codes(gpu, graph, threads)
+            for code, solve, count in _codes(graph, threads)
         ]
         yield from in_turn(cases, ROUNDS, seconds, warm_ups=1)
     for name in graphs:
-        graph = gpu.on_device(graph_list.load_named(name))
+        graph = on_device(graph_list.load_named(name))
         cases = []
         for limit in small:
             algorithm = mstflow.algorithm("filter-kruskal").given(small=limit)
@@ -75,9 +75,9 @@ def limits(
         yield from in_turn(cases, ROUNDS, seconds, warm_ups=1)
 
 
-def _codes(gpu: Gpu, graph: Any, threads: Sequence[int]) -> Iterator[tuple[str, Any, int | None]]:
+def _codes(graph: Any, threads: Sequence[int]) -> Iterator[tuple[str, Any, int | None]]:
     """Yield the codes of a comparison: a name, a function, and its number of processors."""
-    yield "GPU, arrays on it", solver(gpu.on_device(graph)), None
+    yield "GPU, arrays on it", solver(on_device(graph)), None
     yield "GPU, arrays on the host", solver(graph, backend="cupy"), None
     for count in dict.fromkeys((threads[-1], threads[0])):
         yield f"numba, T = {count}", solver(graph, backend="numba", threads=count), count
@@ -124,7 +124,7 @@ def solve_profiled(folder: str) -> None:
     import cupyx.profiler
 
     gpu = Gpu()
-    solve = solver(gpu.on_device(graph_list.load(Path(folder))))
+    solve = solver(on_device(graph_list.load(Path(folder))))
     solve()
     gpu.finish()
     with cupyx.profiler.profile():
