@@ -63,7 +63,7 @@ class Run:
             self.situation.pipeline(strategy),
             holds_forests=self.plan.holds_forests,
             rescans=self.plan.rescans,
-            with_weights=graph.num_chunks > 0,  # Dask would compute the chunks once more
+            with_weights=graph.num_chunks > 0,  # Dask would compute the chunks again
         )
         return replace(flow, result=("forest", "found")) if graph.is_read_once else flow
 

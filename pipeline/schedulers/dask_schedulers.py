@@ -34,7 +34,7 @@ _STALL_SECONDS = 1.0
 #: The annotations of Dask with which a caller chooses the workers of tasks.
 _PLACING = frozenset(("workers", "resources"))
 #: The topic of the notes of all tasks. A Dask scheduler keeps each topic, with its last events, for
-#: ever, but sends all events to those who subscribe.
+#: ever, but sends all events to the subscribers.
 _TOPIC = "mstflow"
 
 
@@ -264,7 +264,7 @@ class Cluster(Scheduler):
         """Wait until all live results and their notes exist, and fetch the results of `handles`."""
         with self.errors(), self._client.as_current():  # `wait` uses the current client
             if has_listener():
-                self._watch(handles, done or _ignore)
+                self._watch(handles, done or (lambda _: None))
             pending = [reference() for reference in self._pending.values()]
             self._wait([handle.result for handle in pending if handle is not None])
             self._pending.clear()
@@ -415,10 +415,6 @@ def _version() -> str:
     return str(sys.modules[_PACKAGE].__version__)
 
 
-def _ignore(stage: str) -> None:
-    """Do nothing when a task has finished."""
-
-
 def _new_token() -> str:
     """Return a suffix of keys. Dask returns an old result if a new task has the same key."""
     return uuid.uuid4().hex[:8]
@@ -429,7 +425,7 @@ _receivers: weakref.WeakValueDictionary[str, Cluster] = weakref.WeakValueDiction
 
 
 def _log(token: str, note: Note) -> None:
-    """Send the note of a task from a worker to all who subscribe to the topic."""
+    """Send the note of a task from a worker to the subscribers of the topic."""
     worker = this_worker()
     if worker is not None:
         worker.log_event(_TOPIC, (token, note.number, tuple(note.call), note.scalars))
