@@ -1,5 +1,6 @@
 """Oracles in plain Python: Kruskal's algorithm, linear except for the sort, and components."""
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -12,7 +13,8 @@ def kruskal(graph, maximum=False):
     # A stable sort, also in reverse: edges of one weight stay in order of id.
     order = sorted(range(len(u)), key=weight.__getitem__, reverse=maximum)
     sets = Sets(graph.num_vertices)
-    forest = [edge for time, edge in enumerate(order) if sets.join(u[edge], v[edge], time)]
+    joins = (edge for time, edge in enumerate(order) if sets.join(u[edge], v[edge], time))
+    forest = itertools.islice(joins, max(0, graph.num_vertices - 1))  # the rest joins nothing
     return np.array(sorted(forest), dtype=np.int64)
 
 
@@ -40,9 +42,11 @@ class Sets:
 
     def join(self, a, b, time):
         """Join the sets of two nodes; return whether the sets differed. Times must ascend."""
-        low, high = sorted((self.find(a), self.find(b)), key=self.size.__getitem__)
+        low, high = self.find(a), self.find(b)
         if low == high:
             return False
+        if self.size[low] > self.size[high]:
+            low, high = high, low
         self.parent[low], self.time[low] = high, time
         self.size[high] += self.size[low]
         return True
