@@ -19,7 +19,7 @@ PIP = sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"
 SOLVE = """
 import mstflow
 graph = [0, 1, 2, 0], [1, 2, 3, 3], [1, 2, 3, 4]
-forest = mstflow.minimum_spanning_forest(graph, algorithm="boruvka-edgelist", backend="numba")
+forest = mstflow.minimum_spanning_forest(graph, algorithm="prim", backend="numba")
 assert forest.edge_ids.tolist() == [0, 1, 2], forest.edge_ids
 print(mstflow.__file__)
 """

@@ -182,7 +182,7 @@ def test_steps_on_a_device(tmp_path, monkeypatch):
     """Failures and limits are recorded, and the steps after them run."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # for the graphs of the steps
     chosen = ["facts", "work", "racecheck"]
-    *_, steps = run.measure(tmp_path, 200, chosen, is_tiny=True)
+    *_, steps = run.measure(tmp_path, 20_000, chosen, is_tiny=True)  # no limit on a busy machine
     assert [*steps] == chosen
     if "cupy" not in mstflow.backends():
         assert "OptionError: backend 'cupy' is not usable" in steps["facts"]["failure"]

@@ -19,7 +19,7 @@ NEEDS = {**dict.fromkeys(checks.TOOLS, "compute-sanitizer"), "kernels": "ncu"}
 @pytest.mark.on_gpu("all")
 @pytest.mark.usefixtures("interpreter")
 def test_whole_run(tmp_path):
-    command = ["-m", "benchmarks", "device", "--tiny", "--seconds", "900", "--out", tmp_path]
+    command = ["-m", "benchmarks", "device", "--tiny", "--seconds", "20000", "--out", tmp_path]
     variables = {"TMPDIR": str(tmp_path), "PYTEST_ADDOPTS": "--interpret-gpu"}
     done = run_python(*command, cwd=ROOT, variables=variables)
     assert done.returncode == 0, done.stderr
