@@ -54,13 +54,7 @@ class LocalDask(Scheduler):
         super().begin_run()
         self._token = _new_token()
 
-    def submit(
-        self,
-        function: Callable[..., Any],
-        *handles: Any,
-        key: str,
-        share: Fraction | None = None,
-    ) -> Any:
+    def submit(self, function: Callable[..., Any], *handles: Any, key: str, **_: Any) -> Any:
         """Add a task to the graph."""
         silent = computing_here(_without_progress(function))
         task = dask.delayed(silent, pure=False, traverse=False)

@@ -128,13 +128,7 @@ class Inline(Scheduler):
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(task_threads=threads or kernel_threads())
 
-    def submit(
-        self,
-        function: Callable[..., Any],
-        *handles: Any,
-        key: str,
-        share: Fraction | None = None,
-    ) -> Any:
+    def submit(self, function: Callable[..., Any], *handles: Any, **_: Any) -> Any:
         """Call the function."""
         return function(*handles)
 
