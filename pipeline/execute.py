@@ -49,14 +49,17 @@ def execute(
     """
     flow.check_reads()
     scheduler.begin_run()
-    values = initial_fields(flow, shared, backend)
+    values = initial_fields(flow, shared, len(partitions), backend)
     run = Execution(flow, scheduler, backend, split_every, checkpoint, partitions, values)
     return Outcome(run.results(), run.report)
 
 
-def initial_fields(flow: Dataflow, shared: dict[str, Any], backend: Backend) -> dict[str, Any]:
+def initial_fields(
+    flow: Dataflow, shared: dict[str, Any], num_partitions: int, backend: Backend
+) -> dict[str, Any]:
     """Return the shared fields before the first step: those given, values, and no chosen edges."""
-    return {**shared, **flow.values_on(backend.name), "forest": Collected()}
+    own = {"num_partitions": num_partitions, "forest": Collected()}
+    return {**shared, **flow.values_on(backend.name), **own}
 
 
 @dataclass
@@ -78,6 +81,11 @@ class Execution:
     #: Handles of results with numbers for the report; without a handle, Dask may not compute them.
     reported: list[Any] = field(default_factory=list)
     shows_progress: bool = field(default_factory=has_listener)
+
+    @property
+    def num_partitions(self) -> int:
+        """The number of partitions of the run."""
+        return len(self.partitions)
 
     def results(self) -> dict[str, Any]:
         """Run all steps; return the result fields."""
@@ -190,6 +198,7 @@ class Execution:
             read,
             round=self.round,
             partition=place,
+            num_partitions=self.num_partitions,
             note=self.scheduler.note,
             is_shared=is_shared,
             is_remote=self.scheduler.is_remote,

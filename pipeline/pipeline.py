@@ -41,7 +41,7 @@ class Pipeline(Dataflow):
     - ``columns``: `stages.fields.Columns`, the edges with weights, in partitions,
     - ``edges``: `stages.fields.Edges`, the edges with keys, in partitions,
     - ``weight_order``: `primitives.weight_order.WeightOrder`,
-    - ``num_vertices``, ``num_edges``, ``maximum``, and an empty ``forest``,
+    - ``num_vertices``, ``num_edges``, ``num_partitions``, ``maximum``, and an empty ``forest``,
     - the values that `given` adds.
 
     Stages write the ids of selected edges to ``forest``, as `stages.fields.Chosen`. The run

@@ -148,7 +148,6 @@ class Run:
             "unsigned": self.source.unsigned,
             "first_edge": self.source.first_id,
             "num_light": self.plan.num_light,
-            "num_partitions": self.plan.partitions,
             "few": sizes().joined_by_one_rank,
         }
 

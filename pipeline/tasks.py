@@ -62,6 +62,8 @@ class Task:
     #: The position of the task in the run, for reports.
     round: int = 0
     partition: int = 0
+    #: The number of partitions, for each of which an exchange needs a value.
+    num_partitions: int = 1
     #: Called with a `Note`.
     note: Callable[[Note], object] | None = None
     #: Whether the fields that it writes belong to the whole graph, not to a partition.
@@ -121,6 +123,12 @@ class Task:
             if not declared.holds(value):
                 raise PipelineError(
                     f"{stage}: wrote {name!r} as {_shown(value)}, not as {declared}"
+                )
+            is_tuple = isinstance(value, tuple)
+            if self.stage.is_exchange and not (is_tuple and len(value) == self.num_partitions):
+                raise PipelineError(
+                    f"{stage}: wrote {name!r} as {_shown(value)}, not as a tuple with a value for "
+                    f"each of num_partitions = {self.num_partitions}"
                 )
             if declared.axis and len(value) != lengths.setdefault(declared.axis, len(value)):
                 raise PipelineError(

@@ -18,7 +18,7 @@ from ..pipeline.schedulers.scheduler import Inline
 from ..pipeline.tasks import Task
 from ..primitives import array_module, backends
 from ..stages import Stage
-from ..stages.fields import Arcs, Columns, Edges, rebuilt
+from ..stages.fields import Arcs, Collected, Columns, Edges, rebuilt
 from .strict import STRICT, Array
 
 #: Values for which even small graphs reach every stage of the catalogue's pipelines.
@@ -396,13 +396,15 @@ def _mapped(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
 
 def _can_be_halved(stage: Stage, task: Task) -> bool:
     """Return whether the edges are the only field of the task that must be split."""
+    edges = [value for value in task.fields.values() if isinstance(value, Edges)]
     other_fields = (
         value
         for name, value in task.fields.items()
         if not isinstance(value, Edges) and stage.reads[name].axis != "num_vertices"
     )
-    return not any(
-        hasattr(value, "dtype") or isinstance(value, Arcs | Columns) for value in other_fields
+    return bool(edges) and not any(
+        hasattr(value, "dtype") or type(value) in (Arcs, Columns, Collected)
+        for value in other_fields
     )
 
 

@@ -31,6 +31,7 @@ _SOURCE = FieldState(field_of(Source), in_partitions=True)
 COMMON_FIELDS = {
     "num_vertices": _COUNT,
     "num_edges": _COUNT,
+    "num_partitions": _COUNT,
     "maximum": FieldState(field_of(Verdict)),
     "forest": FieldState(ADDED),
 }
@@ -70,7 +71,6 @@ _SCAN_FIELDS = {
     "source": _SOURCE,
     "num_edges": FieldState(field_of(Count | None)),  # None for an iterator
     "num_light": _COUNT,  # the number of edges that the first scan takes; 0 for all
-    "num_partitions": _COUNT,
 }
 
 
@@ -122,7 +122,6 @@ _EXCHANGE = Dataflow(
         "source": _SOURCE,
         "rank": replace(_COUNT, in_partitions=True),  # the number of the partition
         "few": _COUNT,  # the number of edges that one rank joins
-        "num_partitions": _COUNT,
     },
     "divide the vertices among the partitions, which exchange their lightest edges",
 )

@@ -70,6 +70,11 @@ class RankExecution(Execution):
     #: Whether all ranks have said, at the last exchange, that there is enough work to save.
     is_due: bool = False
 
+    @property
+    def num_partitions(self) -> int:
+        """The number of ranks."""
+        return self.ranks
+
     def decide(self, step: Compound, passes: int) -> bool:
         """Return a verdict; save or restore the state of the run after it."""
         if self.resumed is not None:
@@ -229,7 +234,7 @@ def run_rank(
                 2,
                 None,
                 [partition],
-                initial_fields(flow, shared, backend),
+                initial_fields(flow, shared, ranks, backend),
                 rank=rank,
                 ranks=ranks,
                 send=send,

@@ -20,9 +20,11 @@ from mstflow.pipeline.planning.situation import Situation
 from mstflow.pipeline.schedulers.scheduler import Workers
 from mstflow.pipeline.streaming.facts import GraphFacts
 from mstflow.primitives import array_module
+from mstflow.primitives.vocabulary import ArrayModule
 from mstflow.runtime.sizes import tuned
 from mstflow.stages.fields import Count, Edges, Parcels
 from mstflow.stages.strategies.exchange.ranges import by_owner, divide_vertices, owners, places
+from mstflow.testing import check_stage
 from oracle import kruskal
 
 
@@ -198,6 +200,36 @@ def test_exchange_of_any_pipeline():
         fields, _ = pipeline.run(graph, partitions=2, scheduler=scheduler)
         assert fields["smallest_sum"] == 349
     assert "partitions, exchange" in pipeline.describe()
+
+
+@stage(writes="received", combine="exchange")
+def send_edges(ops: ArrayModule, edges: Edges, num_partitions: Count) -> Parcels:
+    """Send each edge to the partition that its first end determines."""
+    owner = edges.u % num_partitions
+    return tuple(ops.compact(owner == place, edges.u)[0] for place in range(num_partitions))
+
+
+@stage(writes="num_received", combine="sum")
+def count_received(received: Parcels) -> Count:
+    return sum(map(len, received))
+
+
+def test_a_pipeline_knows_its_partitions():
+    pipeline = Pipeline("received", send_edges, count_received, result=("num_received",))
+    for partitions in (1, 2, 5):
+        fields, _ = pipeline.run(GRAPHS["random"], partitions=partitions)
+        assert fields["num_received"] == len(GRAPHS["random"].u)
+    check_stage(send_edges, pipeline)
+    check_stage(count_received, pipeline)
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("scheduler", ["inline", "threads"])
+def test_an_exchange_needs_a_value_for_each_partition(partitions, scheduler):
+    pipeline = Pipeline("parities", send_parities, add_parities, result=("smallest_sum",))
+    message = f"'send_parities': wrote 'parities' as .* each of num_partitions = {partitions}"
+    with pytest.raises(PipelineError, match=message):
+        pipeline.run(GRAPHS["star"], partitions=partitions, scheduler=scheduler)
 
 
 def test_only_partitions_exchange():

@@ -49,7 +49,6 @@ def scan(
             solver, capacity, can_rescan, source.num_vertices, count, source.first_id
         ),
         "num_light": choose_num_light(GraphFacts.of(source), capacity, len(partitions)),
-        "num_partitions": len(partitions),
     }
     fields, report = execute(
         flow,

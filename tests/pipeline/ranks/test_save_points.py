@@ -93,7 +93,6 @@ def run(name, client, folder, progress=False, backend="numpy", **options):
         "weight_dtype": source.weight_dtype,
         "unsigned": False,
         "first_edge": 0,
-        "num_partitions": 3,
         "few": 0,
     }
 
