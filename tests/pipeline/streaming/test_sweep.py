@@ -472,11 +472,13 @@ def test_a_sweep_that_is_killed_at_random_moments_resumes(tmp_path):
     command = [sys.executable, "-c", SOLVE, str(folder), str(tmp_path / "kept"), str(output)]
     removed = []
     for _ in range(6):
-        kill = [str(random.integers(10, 25)), str(random.random() * 0.004)]
+        kill = [str(random.integers(10, 50)), str(random.random() * 0.004)]
         done = subprocess.run([*command, *kill], stdout=subprocess.PIPE, text=True)
-        assert done.returncode == -signal.SIGPROF
         steps = (line.rsplit(maxsplit=2) for line in done.stdout.splitlines())
         removed += [int(done) for step, done, _ in steps if step == "remove vertices"]
+        if not done.returncode:  # a tick of the timer may be longer than the rest of the run
+            break
+        assert done.returncode == -signal.SIGPROF
     subprocess.run([*command, "0", "0"], check=True, stdout=subprocess.DEVNULL)
     assert len(removed) > 20
     assert removed == sorted(set(removed))  # each run continues where the last one was killed
