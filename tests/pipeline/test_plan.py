@@ -61,6 +61,7 @@ def set_held_bytes(monkeypatch, count):
 
 
 @pytest.mark.parametrize(("strategy", "scheduler", "partitions"), CASES)
+@WITHOUT_KERNELS
 def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypatch, capsys):
     set_held_bytes(monkeypatch, 0)
     options = ["--strategy", strategy, "--scheduler", scheduler, "--threads", "2"]
@@ -94,6 +95,7 @@ def test_plan_and_solve_agree(folder, strategy, scheduler, partitions, monkeypat
         assert facts == tuple(tight[name] for name in ("strategy", "partitions", "peak", "reason"))
 
 
+@WITHOUT_KERNELS
 def test_the_memory_of_every_process_counts(folder, monkeypatch, capsys):
     set_held_bytes(monkeypatch, 0)
 
@@ -161,6 +163,7 @@ def test_plans_of_graphs_with_names(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("threads", [None, 3])
+@WITHOUT_KERNELS
 def test_threads_count_for_each_task_on_a_cluster(folder, cluster, threads, monkeypatch, capsys):
     set_held_bytes(monkeypatch, 0)
     options = ["--scheduler", "tcp://host:8786", "--workers", "2", "--memory", "10GB"]
