@@ -220,10 +220,12 @@ def run_actors(
     ]
     actors: Sequence[Any] = ()
     runs: list[Any] = []
+    stays: list[Any] = []
     try:
         report_progress("wait until workers have started all ranks", 0, 0)
         with _losses(count):
             actors = cluster.gather(handles)
+            stays = cluster.occupy(handles)
             with cluster.errors():
                 runs += (actor.run(number, actors, ranks) for number, actor in enumerate(actors))
                 results = _results(cluster, handles, runs, ranks)
@@ -238,7 +240,7 @@ def run_actors(
                         run.result(_ANSWER_SECONDS)
         raise
     finally:
-        cluster.cancel(handles)
+        cluster.cancel([*stays, *handles])
     return _without_failures(results)
 
 

@@ -268,6 +268,8 @@ def execute_on_ranks(
     for restarts in itertools.count():
         cluster.begin_run()
         try:
+            if restarts:
+                cluster.count_workers()
             calls, inputs = _ranks(flow, partitions(), shared, cluster, backend, checkpoint)
             outcomes: list[RankOutcome] = run_actors(cluster, flow.name, calls, inputs)
             break
@@ -275,7 +277,6 @@ def execute_on_ranks(
             if checkpoint is None or restarts == _most_restarts():
                 raise
             report_progress("a worker died: resume from the checkpoint", 0, 0)
-            cluster.count_workers()
     fields = (
         np.concatenate(parts) for parts in zip(*(each.fields for each in outcomes), strict=True)
     )

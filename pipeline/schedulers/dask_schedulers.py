@@ -155,6 +155,7 @@ class Cluster(Scheduler):
     def begin_run(self) -> None:
         """Begin a run whose tasks have new keys, and whose notes have a new token."""
         super().begin_run()
+        self._pending.clear()
         self._token = _new_token()
         self.note = partial(_log, self._token)
         #: A listener of tasks that report the progress of the run themselves.
@@ -212,6 +213,23 @@ class Cluster(Scheduler):
         workers = [slots[place * len(slots) // count] for place in range(count)]
         places = itertools.groupby(range(count), workers.__getitem__)
         return [range(own[0], own[-1] + 1) for own in ([*group] for _, group in places)]
+
+    def occupy(self, actors: Sequence[Any]) -> list[Any]:
+        """Submit a task to the worker of each actor that runs until the actor is released.
+
+        Dask counts only tasks: it would take the worker of an actor for idle, and may close it.
+        """
+        keys = [handle.result.key for handle in actors]
+        with self.errors():
+            workers = self._client.who_has([handle.result for handle in actors])
+            return [
+                self._handle(
+                    self._client.submit(
+                        _stay, key, key=f"stay-{key}", pure=False, workers=list(workers[key])
+                    )
+                )
+                for key in keys
+            ]
 
     def compute(self, collection: Any) -> Any:
         """Return a handle for a Dask collection, a future or a handle."""
@@ -334,7 +352,7 @@ class Cluster(Scheduler):
             handle.result.release()
 
     def cancel(self, handles: Sequence[Any]) -> None:
-        """Delete actors, although other workers refer to them."""
+        """Delete tasks and actors, although other workers refer to these."""
         with contextlib.suppress(Exception):  # the cluster may have been closed
             self._client.cancel([handle.result for handle in handles], force=True)
 
@@ -403,6 +421,16 @@ class _PackedTask(NamedTuple):
             with keeping_blocks(most=self.idle_memory):
                 return function(*results)
         raise WorkerError(f"a worker cannot load the task {self.stage!r}: {cause}")
+
+
+def _stay(actor: str) -> None:
+    """Wait until an actor of this worker is released, without a thread of the worker's pool."""
+    from distributed import secede
+
+    worker = this_worker()
+    secede()
+    while actor in worker.state.actors:
+        time.sleep(_CHECK_SECONDS)
 
 
 def _version() -> str:

@@ -230,6 +230,16 @@ def test_ranks_end_after_their_client(cluster):
     check_clean(cluster)
 
 
+def test_dask_closes_no_worker_with_ranks():
+    with local_workers(2) as client, ThreadPoolExecutor(1) as pool:
+        call = pool.submit(together, client, *[partial(keep_exchanging, 2, 20, 0.2)] * 2)
+        while sum(client.run(count_ranks).values()) < 2:
+            time.sleep(0.1)
+        client.cluster.adapt(minimum=1, maximum=2, interval="50ms", wait_count=2)
+        call.result(60)
+        check_clean(client)
+
+
 def test_ranks_wait_for_free_workers(cluster, tmp_path):
     file, steps = tmp_path / "the ranks wait", []
 

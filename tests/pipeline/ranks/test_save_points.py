@@ -162,6 +162,21 @@ def test_a_run_resumes_without_its_worker(tmp_path, is_before):
         check_clean(client)
 
 
+def test_a_run_resumes_on_a_new_worker(tmp_path):
+    with local_workers(1) as client:
+        report = run("skewed", client, tmp_path, function=die, verdicts=12)
+        assert min(rounds_of(report)) > 1
+        check_clean(client)
+
+
+def test_the_next_run_does_not_wait_for_lost_tasks(cluster):
+    scheduler = Cluster(lambda: cluster, "a cluster")
+    lost = scheduler.submit(int, key="lost", actor=True)
+    scheduler.cancel([lost])
+    scheduler.begin_run()
+    assert scheduler.gather([scheduler.submit(int, key="next")]) == [0]
+
+
 def test_a_call_gives_up_when_dask_does(tmp_path):
     with local_workers(2) as client:
         with (
