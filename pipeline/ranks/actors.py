@@ -225,9 +225,9 @@ def run_actors(
         report_progress("wait until workers have started all ranks", 0, 0)
         with _losses(count):
             actors = cluster.gather(handles)
-            stays = cluster.occupy(handles)
             with cluster.errors():
                 runs += (actor.run(number, actors, ranks) for number, actor in enumerate(actors))
+                stays += cluster.occupy(handles)
                 results = _results(cluster, handles, runs, ranks)
     except BaseException as error:
         for actor in actors:
