@@ -20,7 +20,7 @@ ON_GPU = "on_gpu(shows): what a run on a GPU would show as well: 'all', 'results
 
 
 def pytest_addoption(parser):
-    parser.addoption("--examples", type=int, default=50, help="examples per test, 50 by default")
+    parser.addoption("--examples", type=int, default=25, help="examples per test, 25 by default")
     parser.addoption("--runs", type=int, default=1, help="solves per graph and number of threads")
     parser.addoption("--no-shrink", action="store_true", help="report the first failing example")
     parser.addoption(

@@ -78,7 +78,7 @@ def solve(graph, backend, algorithm="boruvka-blocks"):
 
 
 def test_equals_kruskal_and_the_search_tree(backend, examples):
-    for seed in range(examples // 2):
+    for seed in range(examples):
         random = np.random.default_rng(seed)
         count, dims = int(random.integers(1, 120)), int(random.integers(1, 30))
         rows = samples(random, count, dims, random.choice(["float32", "float64"]))
@@ -125,7 +125,7 @@ def test_clusters_take_two_passes(backend):
 
 def test_searches_for_some_points_and_pairs_of_fragments(backend, examples):
     ops = array_module(backend._replace(wing="pointsets"))
-    for seed in range(examples // 2):
+    for seed in range(examples):
         random = np.random.default_rng(seed)
         n, dims, k = (int(random.integers(1, most)) for most in (150, 40, 12))
         metric, dtype = METRICS[seed % 5], random.choice(["float32", "float64"])
