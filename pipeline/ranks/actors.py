@@ -65,6 +65,8 @@ class Actor:
         #: The last values sent to the others, and the futures of these calls.
         self._sent: dict[int, tuple[list[Any], Any]] = {}
         self._why_stopped = ""
+        #: Set when all functions have returned.
+        self.ended = threading.Event()
         self._changed = threading.Condition()
 
     async def put(self, step: int, content: list[Mapping[int, Sequence[Any]]]) -> None:
@@ -115,6 +117,7 @@ class Actor:
 
     def _leave(self) -> None:
         """Forget the other actors, which could not be released, and all values."""
+        self.ended.set()
         self._forget_sent()
         self._actors, self._functions, self._inputs = (), (), []
         for values in (self._sent, self._rows, self._box):
@@ -194,6 +197,16 @@ class Actor:
                 ) from error
 
 
+def _stay(key: str) -> None:
+    """Wait until the ranks of an actor end, without a thread of the worker's pool."""
+    from distributed import secede
+
+    worker = this_worker()
+    secede()
+    while (actor := worker.state.actors.get(key)) and not actor.ended.wait(_POLL_SECONDS):
+        pass
+
+
 def run_actors(
     cluster: Cluster,
     name: str,
@@ -227,7 +240,7 @@ def run_actors(
             actors = cluster.gather(handles)
             with cluster.errors():
                 runs += (actor.run(number, actors, ranks) for number, actor in enumerate(actors))
-                stays += cluster.occupy(handles)
+                stays += cluster.occupy(handles, _stay)
                 results = _results(cluster, handles, runs, ranks)
     except BaseException as error:
         for actor in actors:

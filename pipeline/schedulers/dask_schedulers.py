@@ -214,8 +214,8 @@ class Cluster(Scheduler):
         places = itertools.groupby(range(count), workers.__getitem__)
         return [range(own[0], own[-1] + 1) for own in ([*group] for _, group in places)]
 
-    def occupy(self, actors: Sequence[Any]) -> list[Any]:
-        """Submit a task to the worker of each actor that runs until the actor is released.
+    def occupy(self, actors: Sequence[Any], stay: Callable[[str], object]) -> list[Any]:
+        """Call a function with the key of each actor, on its worker, in a task that lasts.
 
         Dask counts only tasks: it would take the worker of an actor for idle, and may close it.
         """
@@ -225,7 +225,7 @@ class Cluster(Scheduler):
             return [
                 self._handle(
                     self._client.submit(
-                        _stay, key, key=f"stay-{key}", pure=False, workers=list(workers[key])
+                        stay, key, key=f"stay-{key}", pure=False, workers=list(workers[key])
                     )
                 )
                 for key in keys
@@ -421,16 +421,6 @@ class _PackedTask(NamedTuple):
             with keeping_blocks(most=self.idle_memory):
                 return function(*results)
         raise WorkerError(f"a worker cannot load the task {self.stage!r}: {cause}")
-
-
-def _stay(actor: str) -> None:
-    """Wait until an actor of this worker is released, without a thread of the worker's pool."""
-    from distributed import secede
-
-    worker = this_worker()
-    secede()
-    while actor in worker.state.actors:
-        time.sleep(_CHECK_SECONDS)
 
 
 def _version() -> str:
