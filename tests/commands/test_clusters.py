@@ -59,7 +59,6 @@ def test_numbered_pairs(capsys, folder, bound):
         (["-o", "out.npz"], "names and clusters of vertices need .csv or .parquet"),
         (["-o", "second.csv"], "second.csv: would overwrite the input second.csv"),
         (["--memory", "1MB"], "--memory 1 MB is too small"),
-        (["--checkpoint", "kept"], "'whole' does not support --checkpoint"),
     ],
 )
 def test_bad_options(capsys, folder, options, message):

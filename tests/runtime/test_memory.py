@@ -63,10 +63,12 @@ def pool():
 def counted(pool, name):
     """Return the bytes of the range of a pool that Linux counts under a name.
 
-    Other threads of this process allocate and free memory, too.
+    Other threads of this process allocate and free memory, too. Linux joins adjacent ranges, such
+    as those of two pools, unless their flags differ.
     """
     if pool.mapping is None:
         return 0
+    pool.mapping.madvise(mmap.MADV_DONTDUMP)
     first, total, overlaps = np.frombuffer(pool.mapping, "u1").ctypes.data, 0, False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
