@@ -29,6 +29,8 @@ from .scheduler import Done, Scheduler, this_worker
 _PACKAGE = __name__.partition(".")[0]
 #: Seconds between two checks for finished tasks while progress is reported.
 _CHECK_SECONDS = 0.1
+#: How long a call waits at most until the scheduler has deleted its actors.
+_CANCEL_SECONDS = 30.0
 #: Seconds without a finished task after which progress states what the run waits for.
 _STALL_SECONDS = 1.0
 #: The annotations of Dask with which a caller chooses the workers of tasks.
@@ -353,8 +355,16 @@ class Cluster(Scheduler):
 
     def cancel(self, handles: Sequence[Any]) -> None:
         """Delete tasks and actors, although other workers refer to these."""
-        with contextlib.suppress(Exception):  # the cluster may have been closed
-            self._client.cancel([handle.result for handle in handles], force=True)
+        results = [handle.result for handle in handles]
+
+        async def cancel() -> None:
+            await self._client.cancel(results, asynchronous=True, force=True)
+
+        # The scheduler deletes all results of a client that is closed. A call of such a client may
+        # not return, because its loop ends.
+        if self._client.status == "running":
+            with contextlib.suppress(Exception):  # the cluster may have been closed
+                self._client.sync(cancel, callback_timeout=_CANCEL_SECONDS)
 
     def _watch(self, handles: Sequence[Any], done: Callable[[str], object]) -> None:
         """Call `done` for each task that finishes, until the results of `handles` exist.
