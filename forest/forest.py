@@ -229,7 +229,7 @@ class Forest:
         Raises
         ------
         OptionError
-            If there are no thresholds, two are equal, or one is not a number.
+            If `at` is empty, two thresholds are equal, or one is not a number.
         """
         thresholds = [at] if np.ndim(at) == 0 else list(at)
         inputs = wing("doors").source_paths(EdgeSource.of(self.graph))

@@ -115,7 +115,7 @@ class Kind:
     types : tuple of type
         The types of the values. If a tuple has a property `is_valid`, it must be true.
     dtypes : str
-        The possible values of `dtype.kind` of arrays with one axis; empty if there are no arrays.
+        The possible values of `dtype.kind` of arrays with one axis; empty for other kinds.
     least : int, optional
         The smallest number.
     includes : tuple of Kind
